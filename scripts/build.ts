@@ -15,14 +15,14 @@ const TABLES = ["districts.tsv", "new-districts.tsv", "states.tsv"];
 /** The parts are CommonJS, because its loader is already available when a program starts; dist/package.json declares this. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 7 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_650 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_680 },
   // The following parts are loaded on first use: by a dynamic import, or in a separate process or thread.
   undici: { source: "src/api-client/undici.ts", maxKiB: 390 },
   postgres: { source: "src/store/postgres.ts", maxKiB: 75 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   demo: { source: "src/demo/demo.ts", maxKiB: 8 },
   jsonc: { source: "src/cli/jsonc.ts", maxKiB: 40 },
-  teams: { source: "src/teams/program.ts", maxKiB: 1_760 },
+  teams: { source: "src/teams/program.ts", maxKiB: 1_790 },
   telemetry: { source: "src/telemetry/otel.ts", maxKiB: 640 },
   "keychain-worker": { source: "src/credentials/keychain/worker.ts", maxKiB: 140 },
   "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },

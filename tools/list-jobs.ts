@@ -20,7 +20,7 @@ import {
 } from "../src/toolkit/jobs/find-jobs.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { BROKEN_LIST, pageResult, readPage } from "../src/toolkit/pages.ts";
+import { BROKEN_LIST, leftOutSentences, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
 import type { Table } from "../src/toolkit/save-rows.ts";
 import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
@@ -125,11 +125,12 @@ function groupFailures(jobs: readonly Job[], { retries }: Pick<ToolContext, "ret
   return { failures, rest: jobs.filter((job) => !grouped.has(job)) };
 }
 
-function findingText({ data, givenUp, read, ended }: FoundJobs): string {
+function findingText({ data, givenUp, read, ended, leftOut: broken }: FoundJobs): string {
   const found = `Of ${formatCount(read.jobs, "job")} read, ${data.length || "none"} match${stateCountsText(countStates(data))}.`;
   const leftOut =
     givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
-  return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
+  const notShown = leftOutSentences(broken).map((text) => ` ${text}`);
+  return found + leftOut + notShown.join("") + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
 }
 
 /** The part of the list that was read is newest first; the contract promises no order. */

@@ -4,6 +4,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
+import { chars } from "../contract/scalars.ts";
 import { errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
 import type { EncodedRequest } from "./encode.ts";
@@ -42,6 +43,12 @@ export const jsonErrorOf = (response: WireResponse): string | undefined => tryPa
 const Envelope = z.object({ data: z.looseObject({}), meta: z.object({ requestId: z.string() }) });
 
 const isEnvelope = (response: WireResponse): boolean => Envelope.safeParse(tryParseJson(response).value).success;
+
+const AcceptedEnvelope = Envelope.extend({ data: z.looseObject({ id: chars(1, 128) }) });
+
+/** Returns the answer to an action that names what the action created, even if it breaks the contract otherwise. */
+export const parseAccepted = (response: WireResponse): object | undefined =>
+  AcceptedEnvelope.loose().safeParse(tryParseJson(response).value).data;
 
 // An error body is a bare or wrapped Problem, the playground's {status}, or anything else (open question 2).
 

@@ -20,6 +20,7 @@ import {
   invalidJsonFailure,
   isTransient,
   mayHaveTakenEffectAfter,
+  parseAccepted,
   refusalFailure,
   responseDate,
   tooLargeFailure,
@@ -127,12 +128,23 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
   ): ApiResponse<z.output<S>> {
     if (response.status !== endpoint.success.status) throw refusalFailure(endpoint, response, timing.now());
     try {
-      const { value, drift } = decodeSuccess(endpoint, response.body);
+      const decoded = decodeSuccess(endpoint, response.body);
       const replayed = response.headers["idempotent-replayed"] === "true";
-      return { value, drift, replayed, respondedAt: responseDate(response.headers) ?? timing.now(), attempts };
+      return { replayed, respondedAt: responseDate(response.headers) ?? timing.now(), attempts, ...decoded };
     } catch (error) {
       if (error instanceof InvalidJson) throw invalidJsonFailure(endpoint, response, error);
       throw error instanceof ContractViolation ? bodyViolationFailure(endpoint, response, error.message) : error;
+    }
+  }
+
+  /** Like `readSuccess`, but an answer that breaks the contract is returned as it is if it names what the action created. */
+  function readActionSuccess(endpoint: JsonEndpoint, response: WireResponse, attempts: number): ApiResponse<unknown> {
+    try {
+      return readSuccess(endpoint, response, attempts);
+    } catch (error) {
+      const value = error instanceof Failure && error.facts.sideEffect === "done" ? parseAccepted(response) : undefined;
+      if (!(error instanceof Failure) || value === undefined) throw error;
+      return { value, drift: [error.facts.message], replayed: false, respondedAt: timing.now(), attempts };
     }
   }
 
@@ -241,19 +253,20 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
   const exchangeJson = (wire: WireRequest, limits: SendLimits): Promise<WireResponse> =>
     transport.exchange(wire, { maxBytes: MAX_RESPONSE_BYTES, ...limits });
 
-  const send = <S extends z.ZodType>(
-    endpoint: JsonEndpoint<S>,
+  /** Sends an action. The value follows the contract, or at least names what the action created. */
+  const send = (
+    endpoint: JsonEndpoint,
     encoded: EncodedRequest,
     key: string | undefined,
     context: CallContext,
     options?: AttemptOptions,
-  ): Promise<ApiResponse<z.output<S>>> =>
+  ): Promise<ApiResponse<unknown>> =>
     sendRequest(endpoint, context, {
       ...options,
       encode: () => encoded,
       key,
       exchange: exchangeJson,
-      read: (response, attempts) => readSuccess(endpoint, response, attempts),
+      read: (response, attempts) => readActionSuccess(endpoint, response, attempts),
     });
 
   const call = <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>

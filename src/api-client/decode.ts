@@ -1,7 +1,8 @@
 // This module decodes a response body: it parses the JSON, checks the strict schema, and drops and reports unknown fields.
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { jsonPointer } from "../contract/json.ts";
+import { isJsonObject, jsonPointer } from "../contract/json.ts";
+import { UNLISTED_VALUE } from "../contract/scalars.ts";
 import { excerpt, formatCell, formatToken } from "../core/untrusted-text.ts";
 import { MAX_VALUES, type ParsedJson, parseJson } from "./parse-json.ts";
 
@@ -12,14 +13,17 @@ export class ContractViolation extends Error {
 
 export interface DecodedBody<T> {
   readonly value: T;
-  /** JSON pointers of unknown fields (open question 10), and descriptions of contradictions (open question 17). */
+  /** JSON pointers of unknown fields (open question 10), unlisted values (41), and descriptions of contradictions (17). */
   readonly drift: readonly string[];
+  /** The items of a page that break the contract and are not in `value`: id, if it can be read, and reason. */
+  readonly leftOut?: readonly string[];
 }
 
-function dropField(root: unknown, path: readonly PropertyKey[], key: string): void {
+/** Returns the object or list at a path; undefined if there is none. */
+function findParent(root: unknown, path: readonly PropertyKey[]): object | undefined {
   let at = root;
   for (const part of path) at = typeof at === "object" && at !== null ? Reflect.get(at, part) : undefined;
-  if (typeof at === "object" && at !== null) Reflect.deleteProperty(at, key);
+  return typeof at === "object" && at !== null ? at : undefined;
 }
 
 const MAX_LISTED_ISSUES = 5;
@@ -45,10 +49,50 @@ function dropUnknownFields(issues: readonly z.core.$ZodIssue[], body: unknown): 
     throw new ContractViolation(`it has more than ${MAX_UNKNOWN_FIELDS} fields that the contract does not define`);
   return unknown.flatMap(({ keys, path }) =>
     keys.map((key) => {
-      dropField(body, path, key);
+      const parent = findParent(body, path);
+      if (parent) Reflect.deleteProperty(parent, key);
       return formatCell(jsonPointer([...path, excerpt(key, MAX_LISTED_NAME)]));
     }),
   );
+}
+
+interface UnlistedValue {
+  readonly parent: object;
+  readonly key: PropertyKey;
+  readonly value: string;
+  readonly pointer: string;
+}
+
+/** Replaces unlisted values by listed ones (in place), so that the rest can be checked strictly, and returns them. */
+function replaceUnlistedValues(issues: readonly z.core.$ZodIssue[], body: unknown): readonly UnlistedValue[] {
+  return issues.flatMap((issue) => {
+    const key = issue.path.at(-1);
+    const parent = findParent(body, issue.path.slice(0, -1));
+    if (issue.code !== "invalid_value" || key === undefined || parent === undefined) return [];
+    const value: unknown = Reflect.get(parent, key);
+    if (typeof value !== "string" || !UNLISTED_VALUE.test(value)) return [];
+    Reflect.set(parent, key, issue.values[0]);
+    return { parent, key, value, pointer: formatCell(jsonPointer(issue.path)) };
+  });
+}
+
+const describeIssue = ({ path, message }: z.core.$ZodIssue): string =>
+  `${path.length === 0 ? "the body" : formatToken(jsonPointer(path))}: ${message}`;
+
+/** Removes the items of a page that break the contract (in place), if nothing else of the body does, and describes them. */
+function removeBrokenItems(issues: readonly z.core.$ZodIssue[], body: unknown): readonly string[] {
+  const items: unknown = isJsonObject(body) ? body["data"] : undefined;
+  const isOfItem = ({ path }: z.core.$ZodIssue): boolean => path[0] === "data" && typeof path[1] === "number";
+  if (!Array.isArray(items) || !issues.every(isOfItem)) return [];
+  const reasons = new Map(issues.toReversed().map((issue) => [Number(issue.path[1]), describeIssue(issue)]));
+  return [...reasons]
+    .sort(([one], [other]) => other - one)
+    .map(([index, reason]) => {
+      const [item] = items.splice(index, 1);
+      const id: unknown = isJsonObject(item) ? item["id"] : undefined;
+      return typeof id === "string" ? `${formatToken(excerpt(id, MAX_LISTED_NAME))} (${reason})` : reason;
+    })
+    .reverse();
 }
 
 /** Fields unknown to the contract are removed from the body (in place) and reported as drift. Throws ContractViolation. */
@@ -59,14 +103,30 @@ export function validateBody<S extends z.ZodType>(
   if (matchesSchema(schema, body)) return { value: body, drift: [] };
   // zod reports every issue, which takes seconds for millions of them.
   if (values > MAX_VALUES) throw new ContractViolation("it does not match, and is too large to find out where");
-  const drift = dropUnknownFields(schema.safeParse(body).error?.issues ?? [], body);
-  if (drift.length > 0 && matchesSchema(schema, body)) return { value: body, drift };
-  const issues = schema.safeParse(body).error?.issues ?? [];
-  const named = issues
-    .slice(0, MAX_LISTED_ISSUES)
-    .map(({ path, message }) => `${path.length === 0 ? "the body" : formatToken(jsonPointer(path))}: ${message}`);
-  const more = issues.length - named.length;
-  throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
+  const findIssues = () => schema.safeParse(body).error?.issues ?? [];
+  const drift = dropUnknownFields(findIssues(), body);
+  const unlisted = replaceUnlistedValues(findIssues(), body);
+  // The pointers of the drift count the items that are left out.
+  drift.push(...unlisted.map(({ pointer, value }) => `${pointer}: ${value} is not a listed value`));
+  const issues = findIssues();
+  const leftOut = removeBrokenItems(issues, body);
+  const isValid = matchesSchema(schema, body);
+  for (const { parent, key, value } of unlisted) Reflect.set(parent, key, value);
+  if (isValid) return { value: body, drift, leftOut };
+  const more = issues.length - MAX_LISTED_ISSUES;
+  throw new ContractViolation(
+    issues.slice(0, MAX_LISTED_ISSUES).map(describeIssue).join("; ") + (more > 0 ? `; and ${more} more` : ""),
+  );
+}
+
+/** Returns a parsed body if it follows the schema, as `validateBody` does; otherwise undefined. */
+export function asValidBody<S extends z.ZodType>(schema: S, value: unknown): z.output<S> | undefined {
+  try {
+    return validateBody(schema, { value, values: 0 }).value;
+  } catch (error) {
+    if (error instanceof ContractViolation) return undefined;
+    throw error;
+  }
 }
 
 /** Decodes the body of a success. Deviations from the contract's text are reported as drift. Throws InvalidJson or ContractViolation. */
@@ -74,6 +134,6 @@ export function decodeSuccess<S extends z.ZodType>(
   { success }: JsonEndpoint<S>,
   bytes: Buffer,
 ): DecodedBody<z.output<S>> {
-  const { value, drift } = validateBody(success.body, parseJson(bytes, success.maxValues));
-  return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])] };
+  const { value, drift, ...rest } = validateBody(success.body, parseJson(bytes, success.maxValues));
+  return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])], ...rest };
 }

@@ -6,7 +6,7 @@ import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
-import { needsUserAction, TERMINAL_STATES } from "../toolkit/describe/job.ts";
+import { isJobInProgress, needsUserAction } from "../toolkit/describe/job.ts";
 import { describeJobWith } from "../toolkit/jobs/job-history.ts";
 import { poll } from "../toolkit/polling.ts";
 import { compactJson } from "../toolkit/results.ts";
@@ -19,7 +19,7 @@ import { formatCallCommand, quoteForShell } from "./tool-arguments.ts";
 
 type StageStatus = "open" | "done" | "not needed" | "failed";
 
-const STATUS: Readonly<Record<Stage["state"], StageStatus>> = {
+const STATUS: Readonly<Record<string, StageStatus>> = {
   PENDING: "open",
   RUNNING: "open",
   WAITING_REVIEW: "open",
@@ -66,7 +66,7 @@ function createStageDrawing(stream: Screen): JobView {
     const { stages } = job;
     const rows = STAGES.map((name) => {
       const stage = stages.find((each) => each.stage === name);
-      const status = stage ? STATUS[stage.state] : "open";
+      const status = STATUS[stage?.state ?? ""] ?? "open";
       const title = stage ? formatTitle(stage) : name;
       return { status, title: status === "not needed" ? `${title} not needed` : title };
     });
@@ -165,7 +165,7 @@ async function followJob(
   const source = {
     read,
     version: ({ resourceVersion }: Job) => resourceVersion,
-    isInProgress: ({ state }: Job) => !TERMINAL_STATES.has(state),
+    isInProgress: (job: Job) => isJobInProgress(job) || needsUserAction(job),
     onRead: () => undefined,
   };
   const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };

@@ -1,11 +1,11 @@
 // This module defines the Input resource (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
 import { Environment } from "./jobs.ts";
-import { chars, dateTime, hex64, positiveDecimalVersion, prefixedId } from "./scalars.ts";
+import { chars, dateTime, hex64, listed, positiveDecimalVersion, prefixedId } from "./scalars.ts";
 
-export const InputState = z.enum(["WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN"]);
+export const InputState = listed(["WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN"]);
 export const InputKind = z.enum(["M4_FILE", "ACQUISITION", "DATASET_VERSION"]);
-export const ScanState = z.enum(["PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"]);
+export const ScanState = listed(["PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"]);
 
 /** An input's id, as other resources contain it. */
 export const InputId = prefixedId("micinput_");
@@ -18,7 +18,7 @@ export const Input = z.strictObject({
   resourceVersion: positiveDecimalVersion,
   createdAt: dateTime,
   updatedAt: dateTime,
-  inputKind: InputKind,
+  inputKind: listed(InputKind.options),
   referenceId: chars(1, 128),
   sha256: hex64,
   scanState: ScanState,

@@ -3,10 +3,9 @@ import * as z from "zod/v4";
 import type { Contradictions, EnvelopedResponse } from "./envelope.ts";
 import { Environment, findFailureContradictions, resourceVersion } from "./jobs.ts";
 import { Problem } from "./problem.ts";
-import { chars, dateTime } from "./scalars.ts";
+import { chars, dateTime, listed } from "./scalars.ts";
 
-export const OperationState = z.enum(["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]);
-export type OperationState = z.infer<typeof OperationState>;
+export const OperationState = listed(["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]);
 
 export const Operation = z.strictObject({
   id: chars(1, 128),

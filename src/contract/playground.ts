@@ -33,8 +33,15 @@ const uri = z
   .refine((text) => URI.test(text), { error: "must be an absolute URI" })
   .meta({ format: "uri" });
 
+/** The version of a format: unlike another constant, it never has an unlisted value, because the rest may then mean something else. */
+const constant = (value: string) =>
+  z
+    .string()
+    .refine((text) => text === value, { error: `must be ${value}` })
+    .meta({ const: value });
+
 export const CatalogMetadata = z.strictObject({
-  contract: z.literal(PLAYGROUND_CONTRACT),
+  contract: constant(PLAYGROUND_CONTRACT),
   source: z.string().optional(),
   sourceRef: uri.optional(),
   sourceUpdatedAt: z.string().optional(),
@@ -68,7 +75,7 @@ export type DistrictsResponse = z.infer<typeof DistrictsResponse>;
 
 /** The playground's own OpenAPI document: three required fields (section 4.1), the rest free-form. */
 export const OpenApiDocument = z.looseObject({
-  openapi: z.literal("3.1.1"),
+  openapi: constant("3.1.1"),
   info: jsonObject,
   paths: jsonObject,
 });

@@ -2,25 +2,23 @@
 import * as z from "zod/v4";
 import { InputId } from "./inputs.ts";
 import { RecipeVersionId } from "./recipes.ts";
-import { hex64, int64, prefixedId, utcInstant, workspaceStyleId } from "./scalars.ts";
+import { hex64, int64, listed, prefixedId, utcInstant, workspaceStyleId } from "./scalars.ts";
 
 export const ProcessingRequestId = prefixedId("micsharedrequest_");
 
-export const ProcessingRequestState = z.enum(["SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED"]);
-export type ProcessingRequestState = z.infer<typeof ProcessingRequestState>;
+export const ProcessingRequestState = listed(["SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED"]);
 
-export const ReasonCode = z.enum([
+export const ReasonCode = listed([
   "REVIEWED_PROCESSING_PURPOSE",
   "PURPOSE_NOT_ALLOWED",
   "SOURCE_NOT_ELIGIBLE",
   "ACCESS_NO_LONGER_REQUIRED",
   "SECURITY_REVOKED",
 ]);
-export type ReasonCode = z.infer<typeof ReasonCode>;
 
 export const ProcessingRequest = z.strictObject({
   id: ProcessingRequestId,
-  sourceOrigin: z.literal("SHARED_FILE_REQUEST"),
+  sourceOrigin: listed(["SHARED_FILE_REQUEST"]),
   workspaceId: workspaceStyleId,
   inputId: InputId,
   recipeVersionId: RecipeVersionId,

@@ -1,7 +1,16 @@
 // This module defines the RecipeOffer resource and its parts (docs/contract.md, 2.2).
 import * as z from "zod/v4";
 import { jsonBytes, jsonObject } from "./json.ts";
-import { chars, dateTime, decimalVersion, hex64, prefixedId, WORKSPACE_STYLE_ID, workspaceStyleId } from "./scalars.ts";
+import {
+  chars,
+  dateTime,
+  decimalVersion,
+  hex64,
+  listed,
+  prefixedId,
+  WORKSPACE_STYLE_ID,
+  workspaceStyleId,
+} from "./scalars.ts";
 
 export const MAX_OFFER_BYTES = 65536;
 export const MAX_REFERENCES = 200;
@@ -38,7 +47,7 @@ export const RecipeParameters = z.strictObject({
 });
 export type RecipeParameters = z.infer<typeof RecipeParameters>;
 
-export const ValueState = z.enum(["RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED"]);
+export const ValueState = listed(["RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED"]);
 
 export const InputRequirement = z.strictObject({
   name: workspaceStyleId,
@@ -66,7 +75,7 @@ export const RecipeDefinition = z.strictObject({
     .max(200)
     .refine((list) => new Set(list).size === list.length, { error: "must be unique" })
     .meta({ uniqueItems: true }),
-  stopAfterStage: z.enum(["SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"]),
+  stopAfterStage: listed(["SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"]),
 });
 export type RecipeDefinition = z.infer<typeof RecipeDefinition>;
 
@@ -74,10 +83,10 @@ export const RecipeOffer = z
   .strictObject({
     id: prefixedId("micoffer_"),
     workspaceId: workspaceStyleId,
-    environment: z.literal("SANDBOX"),
+    environment: listed(["SANDBOX"]),
     resourceVersion: decimalVersion,
     recipe: RecipeDefinition,
-    availability: z.literal("REVIEWED_REFERENCE"),
+    availability: listed(["REVIEWED_REFERENCE"]),
     executionAvailable: z.literal(false),
     approvedAt: dateTime,
     expiresAt: dateTime,

@@ -60,6 +60,15 @@ export const workspaceStyleId = z
   })
   .refine(hasNoConsecutiveDots, { error: "must not contain two consecutive dots" });
 
+/**
+ * An enum or a constant of a response. The API may add a value at any time, so the client passes on an unlisted one that looks like a name
+ * (open question 41), and code that decides gets any string. Requests use z.enum.
+ */
+export const listed = (values: readonly string[]) => z.enum(values);
+
+/** The form of an unlisted value. It has no blanks, so it cannot be read as a sentence. */
+export const UNLISTED_VALUE = /^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,79}$/;
+
 export const hex64 = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 lowercase hexadecimal characters" });
 
 /** An id with a fixed prefix and 32 lowercase hexadecimal characters. */

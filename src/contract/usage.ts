@@ -1,15 +1,15 @@
 // This module defines the UsageSummary and CapabilitySet resources and their parts (docs/contract.md, 2.2).
 import * as z from "zod/v4";
 import { Environment } from "./jobs.ts";
-import { chars, dateTime, decimalAmount, integer, MAX_SAFE, workspaceStyleId } from "./scalars.ts";
+import { chars, dateTime, decimalAmount, integer, listed, MAX_SAFE, workspaceStyleId } from "./scalars.ts";
 
 export const UsageBucket = z.strictObject({
   metric: z.string().regex(/^[A-Z][A-Z0-9_]{0,79}$/, {
     error: "must be 1-80 characters: an uppercase letter, then uppercase letters, digits or _",
   }),
-  unit: z.enum(["COUNT", "BYTE"]).nullable(),
-  unitDefinitionState: z.enum(["DEFINED", "NOT_CONFIGURED"]),
-  quotaScope: z.literal("ORGANIZATION_SHARED"),
+  unit: listed(["COUNT", "BYTE"]).nullable(),
+  unitDefinitionState: listed(["DEFINED", "NOT_CONFIGURED"]),
+  quotaScope: listed(["ORGANIZATION_SHARED"]),
   windowStart: dateTime,
   windowEnd: dateTime,
   granted: decimalAmount,
@@ -23,12 +23,12 @@ export type UsageBucket = z.infer<typeof UsageBucket>;
 
 export const UsageSummary = z.strictObject({
   workspaceId: workspaceStyleId,
-  environment: z.literal("SANDBOX"),
-  window: z.enum(["DAY", "ENTITLEMENT"]),
+  environment: listed(["SANDBOX"]),
+  window: listed(["DAY", "ENTITLEMENT"]),
   observedAt: dateTime,
-  quotaScope: z.literal("ORGANIZATION_SHARED"),
-  entitlementState: z.literal("ACTIVE"),
-  resetTimezone: z.enum(["UTC", "Asia/Kolkata"]),
+  quotaScope: listed(["ORGANIZATION_SHARED"]),
+  entitlementState: listed(["ACTIVE"]),
+  resetTimezone: listed(["UTC", "Asia/Kolkata"]),
   activatedAt: dateTime,
   expiresAt: dateTime,
   buckets: z.array(UsageBucket).max(32),
@@ -39,7 +39,7 @@ export const Capability = z.strictObject({
   kind: chars(1, 80),
   operation: chars(1, 80),
   version: chars(1, 80),
-  supportLevel: z.enum(["RAW_ONLY", "EXTRACT", "NORMALIZE", "PUBLISH_READY_FOR_RECIPE"]),
+  supportLevel: listed(["RAW_ONLY", "EXTRACT", "NORMALIZE", "PUBLISH_READY_FOR_RECIPE"]),
   enabled: z.boolean(),
   prerequisite: chars(1, 1000).nullable(),
   evidenceRef: chars(1, 128).nullable(),

@@ -3,7 +3,7 @@
 // src/contract/open-questions.md.
 
 import { create } from "content-disposition";
-import type { StageName } from "../contract/jobs.ts";
+import { STAGES, type StageName } from "../contract/jobs.ts";
 import type { RecipeDefinition } from "../contract/recipes.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 
@@ -156,7 +156,7 @@ export const KEY_LIFETIME_MS = 24 * HOUR;
 
 /** FREEZE is the latest stop (open question 33): SCOOP and SERVE follow it. After an earlier stop, the other stages are NOT_REQUIRED. */
 export const lastStageFor = (stopAfterStage: RecipeDefinition["stopAfterStage"]): StageName =>
-  stopAfterStage === "FREEZE" ? "SERVE" : stopAfterStage;
+  STAGES.find((stage) => stage === stopAfterStage && stage !== "FREEZE") ?? "SERVE";
 /** Default duration of a job's stage. */
 export const STAGE_MS = 500;
 /** A pending review is approved after this time. */

@@ -42,6 +42,7 @@ const Fault = z.discriminatedUnion("kind", [
     status: z.int().min(200).max(599).optional(),
   }),
   z.strictObject({ kind: z.literal("extra-field") }),
+  z.strictObject({ kind: z.literal("unlisted-value") }),
   z.strictObject({ kind: z.literal("expire-token") }),
 ]);
 export type Fault = z.infer<typeof Fault>;
@@ -118,7 +119,9 @@ export function applyFaultAfterCommit(
       return { kind: "answer", response: { status, headers, body: encodeUtf8(fault.body) } };
     }
     case "extra-field":
-      return { kind: "answer", response: withExtraField(response) };
+      return { kind: "answer", response: changeResource(response, addField) };
+    case "unlisted-value":
+      return { kind: "answer", response: changeResource(response, setUnlistedValue) };
     default:
       return { kind: "answer", response };
   }
@@ -148,21 +151,32 @@ function createStatusResponse(fault: Fault & { kind: "status" }, api: ApiName, r
   return jsonResponse(status, problem, { "X-Request-Id": requestId, ...headers }, "application/problem+json");
 }
 
-const EXTRA_FIELD = { emulatorExtraField: "not in the contract" };
+type Fields = Readonly<Record<string, unknown>>;
 
-/** Adds a field to the resource: to `data` or its first item, to the first state or district, or else at the top level. */
-function withExtraField(response: HttpResponse): HttpResponse {
-  if (!response.headers["Content-Type"]?.startsWith("application/json")) return response;
-  const body = parse(new TextDecoder().decode(response.body));
-  return isJsonObject(body) ? { ...response, body: encodeUtf8(stringify(extendBody(body)) ?? "") } : response;
+const addField = (resource: Fields): Fields => ({ ...resource, emulatorExtraField: "not in the contract" });
+
+/** The first of these that a resource has gets the value. */
+const ENUM_FIELDS = ["state", "availability", "entitlementState", "environment"];
+const UNLISTED = "EMULATOR_VALUE";
+
+function setUnlistedValue(resource: Fields): Fields {
+  const field = ENUM_FIELDS.find((name) => name in resource);
+  return field === undefined ? resource : { ...resource, [field]: UNLISTED };
 }
 
-function extendBody(body: Readonly<Record<string, unknown>>): object {
+/** Changes the resource: `data` or its first item, the first state or district, or else the top level. */
+function changeResource(response: HttpResponse, change: (resource: Fields) => Fields): HttpResponse {
+  if (!response.headers["Content-Type"]?.startsWith("application/json")) return response;
+  const body = parse(new TextDecoder().decode(response.body));
+  return isJsonObject(body) ? { ...response, body: encodeUtf8(stringify(changeBody(body, change)) ?? "") } : response;
+}
+
+function changeBody(body: Fields, change: (resource: Fields) => Fields): object {
   for (const name of ["data", "states", "districts"]) {
     const resource = body[name];
-    if (isJsonObject(resource)) return { ...body, [name]: { ...resource, ...EXTRA_FIELD } };
+    if (isJsonObject(resource)) return { ...body, [name]: change(resource) };
     if (!Array.isArray(resource) || !isJsonObject(resource[0])) continue;
-    return { ...body, [name]: [{ ...resource[0], ...EXTRA_FIELD }, ...resource.slice(1)] };
+    return { ...body, [name]: [change(resource[0]), ...resource.slice(1)] };
   }
-  return { ...body, ...EXTRA_FIELD };
+  return change(body);
 }

@@ -61,6 +61,7 @@ interface PageAnswer<T> {
     readonly meta: { readonly requestId: string };
   };
   readonly drift: readonly string[];
+  readonly leftOut?: readonly string[] | undefined;
 }
 
 interface PageOptions<T> {
@@ -108,8 +109,20 @@ function restText(hasMore: boolean, hasCursor: boolean): string {
   return hasCursor ? "The list ends here, although the API gives a cursor." : "The list ends here.";
 }
 
+const MAX_LEFT_OUT = 3;
+
+/** Returns the sentence about the items of a list that break the contract; none if there are no such items. */
+export function leftOutSentences(leftOut: readonly string[] = []): readonly string[] {
+  if (leftOut.length === 0) return [];
+  const more = leftOut.length > MAX_LEFT_OUT ? ` and ${leftOut.length - MAX_LEFT_OUT} more` : "";
+  const [items, break_] = leftOut.length === 1 ? ["item", "breaks"] : ["items", "break"];
+  return [
+    `Not shown: ${leftOut.length} ${items} that ${break_} the API's contract: ${leftOut.slice(0, MAX_LEFT_OUT).join("; ")}${more}.`,
+  ];
+}
+
 export function pageResult<T>(
-  { value: { data, page, meta }, drift }: PageAnswer<T>,
+  { value: { data, page, meta }, drift, leftOut }: PageAnswer<T>,
   { query, view, isCut, end, facts = {}, link, ...options }: PageOptions<T>,
   ctx: ResultContext & Pick<ToolContext, "tool">,
 ): ToolResult<readonly T[]> {
@@ -126,7 +139,7 @@ export function pageResult<T>(
     nextCursor === null ? undefined : toOfferedStep({ tool: ctx.tool, arguments: again, why: "the next page" }, ctx);
   const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
   return toolResult(ctx, data, {
-    summary: [options.summary, ...truncationNote, end ?? rest].join(" "),
+    summary: [options.summary, ...leftOutSentences(leftOut), ...truncationNote, end ?? rest].join(" "),
     nextStep: options.nextStep,
     fields: { ...facts, data: items, page: { ...page, nextCursor } },
     ...{ requestId: meta.requestId, isFull },

@@ -4,6 +4,7 @@ import { formatDuration } from "../actions/deduplication-window.ts";
 import type { ActionTraits, Arguments, InputReferences } from "../actions/fingerprint.ts";
 import { deriveRepeatKey } from "../actions/idempotency-keys.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
+import { asValidBody } from "../api-client/decode.ts";
 import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { withTimeout } from "../core/async.ts";
@@ -43,8 +44,10 @@ export interface ActionRun<T> {
   readonly references?: InputReferences | undefined;
   /** Returns the If-Match header of a new action. */
   readonly ifMatch?: () => Promise<string>;
-  /** Absent if the caller reads the resource itself, and takes the notice from `noticeFor`. Throws Failure. */
-  readonly readNow?: (id: string) => Promise<ReadAnswer<T>>;
+  /** Throws Failure. */
+  readonly readNow: (id: string) => Promise<ReadAnswer<T>>;
+  /** True if the caller reads the resource itself, and takes the notice from `noticeFor` (default false). */
+  readonly readsItself?: boolean;
 }
 
 /** Returns a text field of the resource in a response whose shape is unknown. */
@@ -152,11 +155,39 @@ async function performInTime<T>(
   }
 }
 
+/** Failure for an action that took effect, but whose answer and resource cannot be read. */
+const unreadableResourceFailure = (
+  id = "",
+  idempotencyKey: string,
+  drift: readonly string[],
+  findOut: string,
+): Failure =>
+  new Failure({
+    kind: "contract_violation",
+    message: `The action took effect and made ${formatToken(id)}, but neither the API's answer nor a read shows it as the contract says. ${drift.join(" ")}`,
+    retryable: false,
+    sideEffect: "done",
+    idempotencyKey,
+    next: `Do not repeat it under a new key: it was accepted. ${findOut}`,
+  });
+
 /** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */
 export async function runAction<T extends object>(
   args: ActionArguments,
   ctx: ToolContext,
-  { endpoint, traits, describe, status, findOut, check, mismatch, references, ifMatch, readNow }: ActionRun<T>,
+  {
+    endpoint,
+    traits,
+    describe,
+    status,
+    findOut,
+    check,
+    mismatch,
+    references,
+    ifMatch,
+    readNow,
+    readsItself,
+  }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
   const performing = (limits: CallContext, onSend: (key: string) => void) =>
@@ -176,7 +207,8 @@ export async function runAction<T extends object>(
       async send(request, key, attempts) {
         onSend(key);
         const answer = await ctx.api.send(endpoint, request, key, limits, attempts);
-        const reason = mismatch?.(answer.value.data);
+        const made = asValidBody(endpoint.success.body, answer.value);
+        const reason = made && mismatch?.(made.data);
         if (reason === undefined) return answer;
         throw new Failure({
           kind: "contract_violation",
@@ -194,12 +226,14 @@ export async function runAction<T extends object>(
   const { value, origin, earlier, finding, drift, ...action } = await performInTime(ctx, ctx.api.timing, performing);
   const { idempotencyKey, replayed, attempts } = action;
   const report = { idempotencyKey, replayed, attempts };
-  const first = { value: endpoint.success.body.parse(value), drift };
-  // The response of a new action is current, so only other responses are read again. `now` is undefined if that fails.
-  const id = origin === "new" ? undefined : createdId(value);
-  const now =
-    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, ctx));
-  const shown = now ?? first;
+  const recorded = asValidBody(endpoint.success.body, value);
+  const first = recorded && { value: recorded, drift };
+  // The response of a new action is current, so it is read again only if it breaks the contract. `now` is undefined if that fails.
+  const id = createdId(value);
+  const isRead = id !== undefined && (first === undefined || (origin !== "new" && !readsItself));
+  const now = isRead ? await readNow(id).catch((error: unknown) => void toStepFailure(error, ctx)) : undefined;
+  const shown = now ? { ...now, drift: [...drift, ...now.drift] } : first;
+  if (shown === undefined) throw unreadableResourceFailure(id, idempotencyKey, drift, findOut);
 
   const notes = earlier && firstCallNotesText(earlier.arguments, actionArguments, traits);
   const replay: Replay | undefined =
@@ -216,7 +250,7 @@ export async function runAction<T extends object>(
   const { text, mayRunAgain = true } = status(shown.value.data);
   const notice = noticeFor(now && text, mayRunAgain);
   const isNew = origin === "new" && !replayed;
-  const { requestId } = first.value.meta;
+  const { requestId } = (first ?? shown).value.meta;
   const result = await resourceResult(shown, describe, ctx, { action: report, requestId, notice, replay, isNew });
   return { ...result, action: report, noticeFor, createdId: createdId(value) };
 }

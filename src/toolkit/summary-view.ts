@@ -83,3 +83,7 @@ export const unexpectedFailureText = ({
   readonly failure: Problem | null;
 }): string =>
   state === "FAILED" || failure === null ? "" : ` The service also names a failure: ${problemName(failure)}.`;
+
+/** States that code cannot decide by the state. `state` is a name without blanks (`UNLISTED_VALUE`). */
+export const unlistedText = (state: string): string =>
+  `The state ${state} is not in the contract, so it is not known what follows. Ask the user to look it up with the API's operator.`;

@@ -153,6 +153,25 @@ describeLatestRevision((bench, revision) => {
     },
   );
 
+  test.each(titled(rows.filter(({ answer, scopes }) => answer !== undefined && scopes.length > 0)))(
+    "%s passes on a value that the contract does not list, and reports it",
+    { tags: ["2.2/unlisted-values"] },
+    async (tool, row) => {
+      const { result, requests } = await callWithFaults(await cold(row), row, [{ kind: "unlisted-value" }]);
+      expect(result.isError, result.text).toBe(false);
+      expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringContaining(": EMULATOR_VALUE is not a listed value")]);
+      if (isPost(row.id)) {
+        const key = expectSameCommand(requests, 1);
+        expect(await bench().service.countExecutions(key)).toBe(1);
+        const { structured } = await bench().ok("list_actions", { limit: 1 });
+        expect(structured["actions"]).toEqual([
+          expect.objectContaining({ state: "succeeded", createdId: expect.anything() }),
+        ]);
+      }
+      expect(result.text, tool).not.toContain("undefined");
+    },
+  );
+
   // These tests are last because they expire the tokens of all other scopes, too.
   test.each(titled(rows.filter(({ scopes }) => scopes.length > 0)))(
     "%s: an expired token is renewed, and the same bytes are sent again",

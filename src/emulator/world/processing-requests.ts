@@ -1,6 +1,6 @@
 // Computes the state of file-processing permission requests from the time, the purpose and the input.
 
-import type { ProcessingRequest, ReasonCode } from "../../contract/processing-requests.ts";
+import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import { parseDateTime } from "../../contract/scalars.ts";
 import { DECIDED_AFTER_MS, REVIEWABLE_AFTER_MS } from "../assumptions.ts";
 import { toInstant } from "../clock.ts";
@@ -26,7 +26,7 @@ export const toMilliseconds = (text: string): number => Math.ceil(Number(parseDa
 interface ReviewStep {
   readonly at: number;
   readonly state: ProcessingRequest["state"];
-  readonly reasonCode: ReasonCode | null;
+  readonly reasonCode: ProcessingRequest["reasonCode"];
 }
 
 function decide({ purpose, input }: ProcessingRequestRecord, workspaceId: string, at: number): ReviewStep {

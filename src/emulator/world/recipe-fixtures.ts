@@ -1,4 +1,5 @@
 // Defines the emulator's recipes as their authors wrote them: names, inputs and parameter schemas (JSON Schema 2020-12).
+
 import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
 import type { CapabilityName } from "./capabilities.ts";

@@ -3,7 +3,7 @@ import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
-import { pickSummaryFields, truncateToSeconds } from "../summary-view.ts";
+import { pickSummaryFields, truncateToSeconds, unlistedText } from "../summary-view.ts";
 import { references } from "../uri.ts";
 
 /** Returns true if the input has expired at `readAt` (milliseconds since 1970, by the API's clock), whether or not its state says so. */
@@ -47,8 +47,10 @@ function advise(input: Input, readAt: number | undefined): Advice {
       return {
         summary: `The input is QUARANTINED (scan ${scanState}) and cannot be used. Ask the user for another file.`,
       };
-    default:
+    case "WITHDRAWN":
       return { summary: "The input was WITHDRAWN and cannot be used. Ask the user for another file." };
+    default:
+      return { summary: `The input is ${state}, not READY. ${unlistedText(state)}` };
   }
 }
 

@@ -1,6 +1,6 @@
 // This module describes jobs: the sentence and the next step for each state, the fields of the summary view, and the row in a list.
 import type { ResourceAction } from "../../actions/history.ts";
-import type { Job, JobState, Stage } from "../../contract/jobs.ts";
+import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
@@ -10,19 +10,23 @@ import {
   toSummaryFields,
   truncateToSeconds,
   unexpectedFailureText,
+  unlistedText,
 } from "../summary-view.ts";
 import { references } from "../uri.ts";
 
 /** Final states of jobs and operations. */
 export const TERMINAL_STATES: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
 
-const IN_PROGRESS: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
+const IN_PROGRESS: ReadonlySet<string> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
 /** Returns true if the job changes without user action, so that a wait is useful. */
 export const isJobInProgress = ({ state }: Job): boolean => IN_PROGRESS.has(state);
 
 /** Returns true if the job continues only after a user of the API acts. */
 export const needsUserAction = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
+
+/** Returns true if the contract does not list the job's state: it is not known whether the job has ended or changes. */
+export const isUnlisted = ({ state }: Job): boolean => !JobState.safeParse(state).success;
 
 /** Facts about a job that its own fields do not contain. */
 export interface JobHistory {
@@ -103,7 +107,7 @@ const OUTPUT =
   " To use its output in another job, pass outputDatasetVersionId to run_job as referenceId, with inputKind DATASET_VERSION. No tool reads its rows.";
 
 /** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
-const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
+const PUBLICATION: Readonly<Record<string, string>> = {
   NOT_REQUESTED: "",
   AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it).",
   BUILDING: " Publication: BUILDING.",
@@ -237,7 +241,9 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
       };
     case "SUCCEEDED": {
       const output = job.outputDatasetVersionId === null ? "" : OUTPUT;
-      return { summary: `${name} SUCCEEDED.${output}${PUBLICATION[job.publicationState]}` };
+      return {
+        summary: `${name} SUCCEEDED.${output}${PUBLICATION[job.publicationState] ?? ` Publication: ${job.publicationState}.`}`,
+      };
     }
     case "CANCELLED": {
       const finished = finishedText(job);
@@ -254,6 +260,8 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
         nextStep: readRetryStep(job, retry.id),
       };
     }
+    default:
+      return { summary: `${isNow}. ${unlistedText(state)}` };
   }
 }
 
@@ -325,7 +333,7 @@ export function giveUpReason(job: Job, history: JobHistory): string | undefined 
 export const isSafeRetry = (step: NextStep | undefined): boolean =>
   step?.tool === "retry_job" && step.arguments["retryMode"] === "SAFE_RESUME";
 
-const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = {
+const COMPACT_STATE_LABELS: Readonly<Record<string, string>> = {
   SUCCEEDED: "done",
   PENDING: "pending",
   NOT_REQUIRED: "not needed",

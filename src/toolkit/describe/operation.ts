@@ -2,7 +2,13 @@
 import type { Operation } from "../../contract/operation.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
-import { pickSummaryFields, problemName, toFailureSummary, unexpectedFailureText } from "../summary-view.ts";
+import {
+  pickSummaryFields,
+  problemName,
+  toFailureSummary,
+  unexpectedFailureText,
+  unlistedText,
+} from "../summary-view.ts";
 import { references } from "../uri.ts";
 import { TERMINAL_STATES } from "./job.ts";
 
@@ -31,6 +37,8 @@ function advise({ id, state, operationType, failure, resultResourceId, originati
       const again = failure?.retryable === true ? " It can be requested again." : "";
       return { summary: `${name} FAILED${cause}${again}`, nextStep: readJob("shows the job now") };
     }
+    default:
+      return { summary: `${name} is ${state}. ${unlistedText(state)}`, nextStep: readJob("shows the job now") };
   }
 }
 

@@ -1,7 +1,7 @@
 // This module describes file-processing requests.
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import type { Advice, Describe, Status } from "../results.ts";
-import { pickSummaryFields } from "../summary-view.ts";
+import { pickSummaryFields, unlistedText } from "../summary-view.ts";
 import type { Ports } from "../tool-context.ts";
 import { references } from "../uri.ts";
 
@@ -45,6 +45,8 @@ function advise(request: ProcessingRequest, port: string | undefined): Advice {
         reasonCode === "SECURITY_REVOKED" ? " Do not request permission again unless the user wants it." : "";
       return { summary: `The request was REVOKED${reason}; the file may no longer be processed.${never}` };
     }
+    default:
+      return { summary: `The request is ${state}${reason}. ${unlistedText(state)}` };
   }
 }
 

@@ -145,6 +145,8 @@ export async function requestCancellation(args: CancelArguments, ctx: ToolContex
           traits: cancelTraits,
           describe: describeOperation,
           status: operationStatus,
+          readNow: (operationId) => ctx.api.call(getMicPublicOperation, { path: { operationId } }, ctx),
+          readsItself: true,
           findOut: "get_job shows whether the job is CANCELLED.",
           async ifMatch() {
             if (version === undefined) {

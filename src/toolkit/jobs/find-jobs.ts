@@ -27,7 +27,7 @@ export const jobFilter = {
 };
 
 export interface JobFilter {
-  readonly states?: readonly JobState[];
+  readonly states?: readonly string[];
   readonly createdSince?: string;
   readonly unretried?: boolean;
   /** The code of the failure. */
@@ -111,6 +111,7 @@ export async function findJobs(
   const givenUp: GivenUpJob[] = [];
   let pageGivenUp: GivenUpJob[] = [];
   const drift = new Set<string>();
+  const leftOut = new Set<string>();
   let meta = { requestId: "" };
   let readCount = 0;
   let cursor = start;
@@ -166,11 +167,13 @@ export async function findJobs(
     page,
     meta,
     drift: [...drift],
+    /** The jobs of the pages that break the contract: id and reason. */
+    leftOut: [...leftOut],
     /** With `unretried`: jobs that match, but that `adviseJob` gives up on. */
     givenUp: givenUp.filter(({ job }) => isUnretried(job)),
     /** All jobs that were read, each job once. */
     jobs: [...seen.values()],
-    read: { jobs: seen.size, complete: !page.hasMore },
+    read: { jobs: seen.size, complete: !page.hasMore && leftOut.size === 0 },
     ended,
     /** True if there are fewer rows than requested, because more do not fit into one result. */
     isCut: isCut && rows.length < maxRows,
@@ -202,6 +205,7 @@ export async function findJobs(
     bytes += isFull ? pageRows.reduce((sum, job) => sum + bytesOf(job), 0) : 0;
     ({ meta } = answer.value);
     for (const field of answer.drift) drift.add(field);
+    for (const item of answer.leftOut ?? []) leftOut.add(item);
     readCount += data.length;
     report({ progress: readCount, message: `${readCount} jobs read` });
     const isRestOld = isOld(data);

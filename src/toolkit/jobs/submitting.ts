@@ -85,7 +85,8 @@ export async function submitJob(
     describe: describeRun ?? describeJobWith(ctx),
     status: jobStatus,
     references,
-    ...(!describeRun && { readNow: (jobId: string) => readJob(jobId, ctx) }),
+    readNow: (jobId) => readJob(jobId, ctx),
+    readsItself: describeRun !== undefined,
     findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
       const misfit = "The job does not fit the recipe.";

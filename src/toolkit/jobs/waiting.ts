@@ -8,11 +8,12 @@ import { LONG_WAIT_SECONDS } from "../arguments.ts";
 import {
   adviseJob,
   isJobInProgress,
+  isUnlisted,
   jobProgress,
   jobStateText,
   jobStatus,
+  needsUserAction,
   summarizeJob,
-  TERMINAL_STATES,
 } from "../describe/job.ts";
 import { explainMissingId, missingIdNote } from "../id-hints.ts";
 import { poll, pollResource } from "../polling.ts";
@@ -24,7 +25,7 @@ import {
   type ToolResult,
   toolResult,
 } from "../results.ts";
-import { fieldErrorsText } from "../summary-view.ts";
+import { fieldErrorsText, unlistedText } from "../summary-view.ts";
 import { type Ports, type ToolContext, toStepFailure } from "../tool-context.ts";
 import { countsOf, formatCount, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
 import { createStopRule, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
@@ -217,13 +218,13 @@ async function nextStep(
 
 /** Returns " 1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
 export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
-  const waiting = jobs.flatMap((job) =>
-    !job || isJobInProgress(job) || TERMINAL_STATES.has(job.state) ? [] : jobStateText(job),
-  );
+  const waiting = jobs.flatMap((job) => (job && needsUserAction(job) ? jobStateText(job) : []));
+  const unlisted = new Set(jobs.flatMap((job) => (job && isUnlisted(job) ? unlistedText(job.state) : [])));
+  const notKnown = [...unlisted].map((text) => ` ${text}`).join("");
   const [first, ...others] = waiting;
-  if (first === undefined) return "";
+  if (first === undefined) return notKnown;
   const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, countsOf(waiting)];
-  return ` ${wait} for a reviewer or the API's operator (${states}). Tell the user.`;
+  return ` ${wait} for a reviewer or the API's operator (${states}). Tell the user.${notKnown}`;
 }
 
 /** The output of a job, or its failure in the API's words, with the first field errors. */
