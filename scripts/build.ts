@@ -71,7 +71,7 @@ import connect from "undici/lib/api/api-connect.js";
 // As in the index; the connection to a proxy uses it.
 Dispatcher.prototype.connect = connect;
 export { default as Agent } from "undici/lib/dispatcher/agent.js";
-export { default as EnvHttpProxyAgent } from "undici/lib/dispatcher/env-http-proxy-agent.js";`;
+export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";`;
 
 const onlyDispatchers: Plugin = {
   name: "only-dispatchers",

@@ -1,8 +1,8 @@
 // The transport makes HTTP exchanges with the API over undici, with proxies, size limits and time limits.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { memoizeUntilFailure } from "../core/async.ts";
-import { errorCode, errorMessage } from "../core/failure.ts";
+import { errorCode, errorMessage, Failure } from "../core/failure.ts";
+import { proxyUrlFor, proxyVariableFor } from "./proxies.ts";
 
 export interface WireRequest {
   readonly method: "GET" | "POST";
@@ -102,30 +102,6 @@ function wasSent(error: unknown): boolean {
 const isProxyRefusal = (error: unknown): boolean =>
   errorCode(error) === "UND_ERR_ABORTED" && errorMessage(error).startsWith("Proxy response");
 
-/** In the order in which undici reads them: requests to https URLs use the first that is set, those to http URLs one of the last two. */
-const PROXY_VARIABLES = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"] as const;
-
-const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
-
-/** Reads NO_PROXY as undici does. */
-function isExcludedFromProxies(target: URL): boolean {
-  const excluded = process.env["no_proxy"] ?? process.env["NO_PROXY"] ?? "";
-  if (excluded === "*") return true;
-  return excluded.split(/[,\s]/).some((entry) => {
-    const [, host = "", port] = /^(.+?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-    const name = host.replace(/^\*?\./, "");
-    if (name === "" || (port !== undefined && port !== portOf(target))) return false;
-    return target.hostname === name || target.hostname.endsWith(`.${name}`);
-  });
-}
-
-/** Returns the variable of the proxy that undici uses for this URL; undefined if it uses none. */
-function proxyVariableFor(url: string): string | undefined {
-  const target = new URL(url);
-  const names = target.protocol === "http:" ? PROXY_VARIABLES.slice(2) : PROXY_VARIABLES;
-  return isExcludedFromProxies(target) ? undefined : names.find((each) => process.env[each]);
-}
-
 /** Returns whether an error of a request through a proxy is the proxy's. An error of TLS may be about the API's certificate. */
 const isProxyError = (error: unknown): boolean =>
   error instanceof AggregateError
@@ -142,10 +118,14 @@ function describeError(error: unknown): string {
 /** True if the response is not HTTP. The name is compared, because undici's parser errors have no code and a special instanceof. */
 const isHttpParserError = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
 
-/** Converts an error of the network or of undici into a TransportError. Any other error is internal and is returned unchanged. */
-function toTransportError<E>(error: E, proxy?: string): E | TransportError {
-  if (errorCode(error) === "" && !isHttpParserError(error)) return error;
-  return new TransportError(describeError(error), { sent: wasSent(error), proxy }, { cause: error });
+/**
+ * Converts an error of the network or of undici into a TransportError. Any other error of a request that was started is internal and is
+ * returned unchanged.
+ */
+function toTransportError<E>(error: E, isStarted: boolean, proxy?: string): E | TransportError {
+  if (error instanceof TransportError) return error;
+  if (isStarted && errorCode(error) === "" && !isHttpParserError(error)) return error;
+  return new TransportError(describeError(error), { sent: isStarted && wasSent(error), proxy }, { cause: error });
 }
 
 function flattenHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
@@ -205,7 +185,8 @@ function send<T>(
       release();
       const isUnsent = error instanceof TransportError && !error.sent;
       if (signal.aborted && !isUnsent) reject(signal.reason);
-      else reject(toTransportError(error, isProxyError(error) ? proxyFor(origin) : undefined));
+      else
+        reject(toTransportError(error, controller !== undefined, isProxyError(error) ? proxyFor(origin) : undefined));
     }
     function giveUp(message: string, timedOut: boolean): void {
       // The request starts when the proxy has connected to the API.
@@ -239,7 +220,7 @@ function send<T>(
           },
           onResponseEnd: () => receiver?.end(),
           onResponseError(_, error) {
-            if (receiver) receiver.fail(toTransportError(error));
+            if (receiver) receiver.fail(toTransportError(error, true));
             else fail(error);
           },
         },
@@ -303,13 +284,23 @@ function receiveStream(head: ResponseHead, { controller, succeed, release }: Exc
   };
 }
 
-/** Reads the same variables as undici, which checks at each request whether a proxy applies. */
-const hasProxy = (): boolean => PROXY_VARIABLES.some((name) => Boolean(process.env[name]));
-
 /** Connections per origin; idle ones are closed after 4 s. As many as requests in flight on stdio, so that no call waits for another. */
 const CONNECTIONS = 128;
 /** Connections per origin for streamed files. More than a deployment forwards at once (64), so that a file can be previewed meanwhile. */
 const STREAM_CONNECTIONS = 128;
+
+const startFailure = (error: unknown): Failure =>
+  new Failure(
+    {
+      kind: "unavailable",
+      at: "connection",
+      message: `Nothing was sent, because the HTTP client cannot be started: ${errorMessage(error)}.`,
+      retryable: true,
+      sideEffect: "none",
+      next: "Ask the user to restart the server. If this error remains, mic-mcp must be installed again.",
+    },
+    { cause: error },
+  );
 
 interface TransportOptions {
   /** Whether HTTPS_PROXY, HTTP_PROXY and NO_PROXY are used. */
@@ -322,17 +313,31 @@ interface TransportOptions {
 export function createTransport(
   { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
 ): Transport {
-  /** Loads undici with the first request. `current` is undefined until then. */
+  /** The dispatchers of a kind of request, by origin. undici is loaded, and a dispatcher created, with the first request. */
   function createPool(maxConnections: number) {
-    const pool: { current: Dispatcher | undefined } = { current: undefined };
-    const { get, ifStarted } = memoizeUntilFailure(async () => {
-      const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
-      const Pool = proxies && hasProxy() ? EnvHttpProxyAgent : Agent;
-      const created = new Pool({ connections: maxConnections, pipelining: 1 });
-      pool.current = created;
-      return created;
-    });
-    return Object.assign(pool, { get, ifStarted });
+    const byOrigin = new Map<string, Dispatcher>();
+    const byProxy = new Map<string | undefined, Dispatcher>();
+    return {
+      get: (origin: string) => byOrigin.get(origin),
+      /** Throws Failure: nothing was sent. */
+      async start(origin: string): Promise<Dispatcher> {
+        try {
+          const uri = proxies ? proxyUrlFor(origin) : undefined;
+          const { Agent, ProxyAgent } = await import("./undici.ts");
+          const options = { connections: maxConnections, pipelining: 1 };
+          const dispatcher =
+            byProxy.get(uri) ?? (uri === undefined ? new Agent(options) : new ProxyAgent({ ...options, uri }));
+          byProxy.set(uri, dispatcher);
+          byOrigin.set(origin, dispatcher);
+          return dispatcher;
+        } catch (error) {
+          throw error instanceof Failure ? error : startFailure(error);
+        }
+      },
+      async close() {
+        for (const dispatcher of byProxy.values()) await dispatcher.destroy();
+      },
+    };
   }
   const calls = createPool(connections);
   /** Files have separate connections, so that no call waits for a file that is read slowly. */
@@ -343,13 +348,22 @@ export function createTransport(
     exchange(request, limits) {
       const exchange = (pool: Dispatcher) =>
         send(pool, request, { proxyFor, ...limits }, receiveBuffer(limits.maxBytes));
-      return calls.current ? exchange(calls.current) : calls.get().then(exchange);
+      const { origin } = request;
+      const started = calls.get(origin);
+      return started ? exchange(started) : calls.start(origin).then(exchange);
     },
-    openStream: async (request, limits) =>
-      await send(await files.get(), request, { proxyFor, ...limits }, receiveStream),
+    async openStream(request, limits) {
+      const { origin } = request;
+      return await send(
+        files.get(origin) ?? (await files.start(origin)),
+        request,
+        { proxyFor, ...limits },
+        receiveStream,
+      );
+    },
     proxyFor,
     async close() {
-      for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();
+      for (const pool of [calls, files]) await pool.close();
     },
   };
 }

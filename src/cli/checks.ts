@@ -7,6 +7,7 @@ import type { JournalHandle } from "../actions/journal-handle.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import { toWireTarget } from "../api-client/encode.ts";
+import { PROXY_VARIABLES, parseProxyUrl, proxyAdvice } from "../api-client/proxies.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
@@ -17,7 +18,7 @@ import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
 import { volumeAdvice } from "./container-storage.ts";
-import { describeError } from "./errors.ts";
+import { describeError, rephraseForUser } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
 
 export interface Check {
@@ -221,6 +222,15 @@ export async function checkHttpToken({ httpToken, stateDir }: Config): Promise<C
 export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Check[] = []): Check {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
   const set = [...names, "NODE_EXTRA_CA_CERTS"].filter((name) => environment[name]);
+  const invalid = PROXY_VARIABLES.find(
+    (name) => environment[name] && parseProxyUrl(environment[name] ?? "") === undefined,
+  );
+  if (invalid !== undefined)
+    return failedCheck(
+      "proxy",
+      `the value of ${invalid} is not the URL of a proxy`,
+      rephraseForUser(proxyAdvice(invalid)),
+    );
   const failed = set.find((name) => others.some(({ ok, fix = "" }) => !ok && fix.includes(name)));
   if (failed !== undefined)
     return failedCheck("proxy", `the proxy that ${failed} names cannot be used`, `Correct or unset ${failed}.`);

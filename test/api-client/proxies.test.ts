@@ -1,16 +1,26 @@
 // Tests that HTTP_PROXY and NO_PROXY are obeyed, and that a proxy which fails is named and changed nothing.
+import { execFile } from "node:child_process";
+import { cp, rm, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect } from "node:net";
+import { join, resolve } from "node:path";
 import type { Duplex } from "node:stream";
+import { promisify } from "node:util";
+import fc from "fast-check";
 import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
+import { proxyVariableFor } from "../../src/api-client/proxies.ts";
 import type { Transport } from "../../src/api-client/transport.ts";
+import { userForTest } from "../cli/test-user.ts";
 import { enveloped, job } from "../contract/samples.ts";
+import { FILE, fileId } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
+import { runInProcess } from "../support/command.ts";
 import { test } from "../support/fixtures.ts";
 import { serveForTest } from "../support/http-server.ts";
-import { connectionForTest } from "../support/mcp.ts";
+import { bareEnvironment, connectionForTest } from "../support/mcp.ts";
 import { answer, neverAnswer, refusingBaseUrl } from "../support/stub.ts";
-import { clientForTest, createCallContext, expectFailure, readJob, submitJob } from "./client.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { clientForTest, createCallContext, expectFailure, readJob, stubEnv, submitJob } from "./client.ts";
 
 const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
 
@@ -77,6 +87,141 @@ test.for(["HTTP_PROXY", "http_proxy"] as const)(
     expect(proxy.passed).toHaveLength(length);
   },
 );
+
+test("a proxy that is set as host:port is used over http, and an empty variable does not hide another one", async ({
+  stub,
+}) => {
+  const proxy = await proxyForTest();
+  vi.stubEnv("http_proxy", "");
+  vi.stubEnv("HTTP_PROXY", new URL(proxy.url).host);
+  stub.respond(() => answer(200, enveloped(job)));
+  await readJob(clientForTest(stub.baseUrl).service);
+  expect(proxy.passed.length).toBeGreaterThan(0);
+});
+
+/** Values of HTTP_PROXY that are not the URL of a proxy. `p4ss` is part of a password. */
+const INVALID = [
+  ...["DIRECT", "null", "proxy.example", "3128", "http://", "ftp://h:1", "socks4://h:1", "http://h:1/path", "://h:1"],
+  ...["http://u:p4ss#x@h:1", "http://u:80#p4ss@h:1", "http://u:p4ss%@h:1", "http://u:p4/ss@h:1", "http://h:99999"],
+  `\${user_config.proxy}`,
+  `\${env:HTTP_PROXY}`,
+];
+
+test.for(INVALID)(
+  "HTTP_PROXY=%s is named, nothing is sent, and the action changed nothing",
+  async (value, { stub }) => {
+    vi.stubEnv("HTTP_PROXY", value);
+    const { service } = clientForTest(stub.baseUrl);
+    for (const call of [readJob(service), submitJob(service)]) {
+      const failure = await expectFailure(call);
+      expect(failure).toMatchObject({
+        kind: "not_configured",
+        sideEffect: "none",
+        message: "Nothing was sent, because the value of HTTP_PROXY is not the URL of a proxy.",
+        next: expect.stringMatching(/^Ask the user to set HTTP_PROXY to a URL such as http:/),
+      });
+      expect(JSON.stringify(failure)).not.toContain("p4ss");
+    }
+    const { code, stdout } = await runInProcess(["doctor"], { env: { ...stubEnv(stub), HTTP_PROXY: value } });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/FAIL proxy +the value of HTTP_PROXY is not the URL of a proxy/);
+    expect(stdout).not.toContain("p4ss");
+    expect(stub.requests.length + stub.tokenRequests.length).toBe(0);
+  },
+);
+
+test("an action that a wrong proxy setting stopped runs when the setting is corrected", async () => {
+  const user = await userForTest();
+  const line = ["call", "register_input", "inputKind=M4_FILE", `referenceId=${fileId(user.service, FILE.succeeds)}`];
+  const refused = await runInProcess(line, { env: { ...user.env, HTTP_PROXY: "DIRECT" } });
+  expect(refused).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/HTTP_PROXY is not the URL of a proxy\.\nNothing was changed\.\n/),
+  });
+  expect(await runInProcess(line, { env: user.env })).toMatchObject({ code: 0 });
+  expect([...(await user.executions("createMicPublicInput")).values()]).toEqual([1]);
+});
+
+test("an HTTP client that cannot be started is an error without an effect", async () => {
+  const folder = await folderForTest();
+  await cp("dist", join(folder, "dist"), { recursive: true });
+  await rm(join(folder, "dist/undici.js"));
+  await cp("package.json", join(folder, "package.json"));
+  await symlink(resolve("node_modules"), join(folder, "node_modules"));
+  const { env, service } = await userForTest();
+  const line = ["call", "register_input", "inputKind=M4_FILE", `referenceId=${fileId(service, FILE.succeeds)}`];
+  const program = promisify(execFile)(process.execPath, [join(folder, "dist/cli.js"), ...line], {
+    env: { ...bareEnvironment(folder), ...env },
+  });
+  await expect(program).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^register_input failed \(unavailable\): Nothing was sent, because the HTTP client cannot be started.*Nothing was changed\./s,
+    ),
+  });
+});
+
+test.for([
+  ["10.0.0.0/8", "http://10.1.2.3", true],
+  ["10.0.0.0/8", "http://11.1.2.3", false],
+  ["10.0.0.0/8:8080", "http://10.1.2.3:8080", true],
+  ["10.0.0.0/8:8080", "http://10.1.2.3", false],
+  ["10.0.0.0/99", "http://10.1.2.3", false],
+  ["10.0.0.0/8", "http://10.example", false],
+  ["fd00::/8", "http://[fd00::1]", true],
+  ["fd00::/8", "http://10.1.2.3", false],
+  ["127.*", "http://127.0.0.1", true],
+  ["127.*", "http://128.0.0.1", false],
+  ["127.*", "http://127.example", false],
+  ["::1", "http://[::1]", true],
+  ["[::1]:8080", "http://[::1]:8080", true],
+  ["[::1]:8080", "http://[::1]", false],
+  ["a.example;b.example", "http://b.example", true],
+  ["a.example, b.example", "http://x.b.example", true],
+  ["*.b.example", "http://x.b.example", true],
+  [".b.example", "http://b.example", true],
+  ["b.example", "http://ab.example", false],
+  ["b.example:443", "https://b.example", true],
+  ["x,*", "https://b.example", true],
+  ["", "http://127.0.0.1", false],
+] as const)("NO_PROXY=%s and %s: excluded is %s", ([excluded, url, isExcluded]) => {
+  vi.stubEnv("HTTP_PROXY", "http://proxy.example:3128");
+  vi.stubEnv("NO_PROXY", excluded);
+  expect(proxyVariableFor(url)).toBe(isExcluded ? undefined : "HTTP_PROXY");
+});
+
+/** Causes that end a request before its first byte: values of a proxy, and hosts that cannot be connected. */
+const proxyValue = fc.oneof(
+  fc.constantFrom(...INVALID, "127.0.0.1:1", "http://127.0.0.1:1", "https://127.0.0.1:1", "socks5://127.0.0.1:1"),
+  fc
+    .array(fc.constantFrom("http", "socks5", ":", "//", "u:p@", "127.0.0.1", ":1", "[", "%", "#", "/", " ", "é", "\0"))
+    .map((parts) => parts.join("")),
+);
+
+test("a failure before the first byte has no effect, whatever its cause", async ({ stub }) => {
+  const refusing = await refusingBaseUrl();
+  const silent = await proxyForTest(502);
+  const base = fc.constantFrom(
+    refusing,
+    stub.baseUrl.replace("http:", "https:"),
+    "http://mic.invalid",
+    "https://[::1]:1",
+  );
+  await fc.assert(
+    fc.asyncProperty(base, fc.option(proxyValue), async (baseUrl, proxy) => {
+      vi.stubEnv("HTTP_PROXY", proxy?.replaceAll("\0", "") ?? silent.url);
+      for (const wrap of [withTokenFromElsewhere, (real: Transport) => real]) {
+        const failure = await expectFailure(
+          submitJob(clientForTest(baseUrl, { wrap }).service, createCallContext(200)),
+        );
+        expect(failure.sideEffect).toBe("none");
+        expect(["not_configured", "upstream_unavailable", "timeout"]).toContain(failure.kind);
+      }
+    }),
+    { numRuns: 60 },
+  );
+  expect(stub.requests).toHaveLength(0);
+});
 
 const HINT = expect.stringContaining("ask the user to check HTTP_PROXY.");
 
