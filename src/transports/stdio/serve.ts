@@ -78,7 +78,7 @@ export interface Stdio {
   readonly stdout: Writable;
 }
 
-/** Serves until stdin ends. Returns a function that ends the connection earlier. */
+/** Serves until stdin ends and the requests in flight have their answers. Returns a function that ends the connection earlier. */
 export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => Promise<void> {
   const subscriptions = createSubscriptions(runtime);
   /** Undefined until the client has sent its first message. */
@@ -105,6 +105,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
     onerror: (error) => runtime.log.warn({ reason: errorMessage(error) }, "protocol"),
   });
   return async () => {
+    await transport.finished;
     subscriptions.close();
     await handle.close();
     endTelemetrySession?.();

@@ -17,6 +17,9 @@ const OVERHEAD_BYTES = 1_024;
 /** While the client has more than this left to read, notifications are dropped. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
+/** Time for requests that were read before the end of stdin, because the process has to end within a second. */
+const FINISH_MS = 500;
+
 /** Does not count as a request in flight: it is answered when it ends, and the SDK limits the number of these requests. */
 const LISTEN = "subscriptions/listen";
 const PROGRESS = "notifications/progress";
@@ -49,6 +52,10 @@ export class StdioTransport implements Transport {
   readonly #inFlight = new Set<RequestId>();
   #isStartingQueued = false;
   #closed = false;
+  #finishTimer: NodeJS.Timeout | undefined;
+  #resolveFinished = (): void => undefined;
+  /** Defined after the end of stdin. Resolves when every request has its answer, or at the end of the time for them. */
+  finished: Promise<void> | undefined;
 
   constructor(stdin: Readable, stdout: Writable, redact: Redact, filter: MessageFilter) {
     this.#in = stdin;
@@ -67,7 +74,8 @@ export class StdioTransport implements Transport {
       if (!this.#closed && errorCode(error) !== "EPIPE") this.onerror?.(error);
       this.#close();
     });
-    for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
+    this.#in.on("end", () => this.#finish());
+    this.#in.on("close", () => this.#in.readableEnded || this.#close());
   }
 
   #handleLine(text: string, bytes: number): void {
@@ -79,6 +87,23 @@ export class StdioTransport implements Transport {
       if (isRequest(message)) this.#enqueue(message, text.length);
       else this.#handleImmediately(message);
     this.#startQueued();
+  }
+
+  /** Closes after the last answer: scripts write their requests and close stdin. */
+  #finish(): void {
+    this.finished = new Promise((resolve) => {
+      this.#resolveFinished = resolve;
+    });
+    this.#finishTimer = setTimeout(() => {
+      const count = this.#inFlight.size + this.#queue.size;
+      this.onerror?.(new Error(`stdin ended; requests without an answer: ${count}`));
+      this.#close();
+    }, FINISH_MS);
+    this.#closeIfFinished();
+  }
+
+  #closeIfFinished(): void {
+    if (this.#finishTimer && this.#inFlight.size === 0 && this.#queue.size === 0) this.#close();
   }
 
   #enqueue(message: JSONRPCMessage, textBytes: number): void {
@@ -146,6 +171,7 @@ export class StdioTransport implements Transport {
     if (!isAnswer || message.id === undefined) return;
     this.#inFlight.delete(message.id);
     this.#startQueued();
+    this.#closeIfFinished();
   }
 
   #write(message: JSONRPCMessage): void {
@@ -163,6 +189,8 @@ export class StdioTransport implements Transport {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    clearTimeout(this.#finishTimer);
+    this.#resolveFinished();
     // Destroying stdin notifies the code that waits for its end.
     this.#in.destroy();
     this.onclose?.();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
 import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
-import { callMessage, endings, initialize, start } from "./child.ts";
+import { callMessage, endings, initialize, initializedMessage, initializeMessage, run, start } from "./child.ts";
 
 test.each(endings)("%s: a server without calls, or with one in flight, exits with code 0", async (_, disconnect) => {
   const stub = await stubForTest();
@@ -34,6 +34,32 @@ test("the end of stdin ends the process with an emulator and a call that waits",
   expect((await program.exit).code).toBe(0);
   // The process did not wait for the call's answer.
   expect(program.stdout()).not.toContain('"id":3');
+});
+
+const toInput = (...messages: readonly object[]): string =>
+  [initializeMessage, initializedMessage, ...messages].map((message) => `${JSON.stringify(message)}\n`).join("");
+
+test("requests that were written before the end of stdin are answered", async () => {
+  const stub = await stubForTest();
+  stub.expect(answer(200, enveloped(job)), answer(200, enveloped(job)));
+  const calls = [2, 3].map((id) => callMessage(id, "get_job", { jobId: `job-${id}` }));
+  const input = toInput(...calls, { jsonrpc: "2.0", id: 4, method: "ping" });
+  const { code, stdout, stderr } = await run(["serve"], { env: stubEnv(stub), input });
+  const ids = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).id);
+  expect([code, ids.toSorted()]).toEqual([0, [1, 2, 3, 4]]);
+  expect(stderr).not.toContain("without an answer");
+});
+
+test("the number of requests that are not answered within the shutdown is logged", async () => {
+  const stub = await stubForTest();
+  stub.expect(neverAnswer, neverAnswer);
+  const calls = [2, 3].map((id) => callMessage(id, "get_job", { jobId: `job-${id}` }));
+  const { code, stdout, stderr } = await run(["serve"], { env: stubEnv(stub), input: toInput(...calls) });
+  expect([code, stdout.trimEnd().split("\n").length]).toEqual([0, 1]);
+  expect(stderr).toContain("stdin ended; requests without an answer: 2");
 });
 
 test("calls are answered after the client has closed stderr", async () => {
