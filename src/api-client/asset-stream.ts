@@ -1,10 +1,10 @@
 // This module opens the content of an asset as a stream, for code that saves, shows or forwards it.
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { CallContext } from "./attempts.ts";
-import { refusalFailure } from "./classify.ts";
+import { codedFileFailure, refusalFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
 import type { CallRequest } from "./encode.ts";
-import type { StreamedResponse, WireResponse } from "./transport.ts";
+import { contentCodingOf, type StreamedResponse, type WireResponse } from "./transport.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -33,7 +33,12 @@ export const withAssetStream = <T>(
   work: (response: StreamedResponse) => Promise<T>,
 ): Promise<T> =>
   service.stream(endpoint, request, context, async (response) => {
-    if (response.status === endpoint.success.status) return await work(response);
+    const coding = contentCodingOf(response);
+    if (response.status === endpoint.success.status && coding === undefined) return await work(response);
+    if (response.status === endpoint.success.status) {
+      response.body.destroy();
+      throw codedFileFailure(coding);
+    }
     throw refusalFailure(endpoint, await readErrorBody(response), service.timing.now());
   });
 

@@ -10,7 +10,7 @@ import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
 import type { EncodedRequest } from "./encode.ts";
 import { type InvalidJson, parseJson } from "./parse-json.ts";
 import { callAgainAdvice, refusalAdvice } from "./refusal-advice.ts";
-import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
+import { contentCodingOf, type ResponseTooLarge, type TransportError, type WireResponse } from "./transport.ts";
 
 // A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
 
@@ -24,8 +24,11 @@ const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 const isHtmlPage = ({ headers, body }: WireResponse): boolean =>
   HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
 
-const describeInvalidJson = (response: WireResponse, error: unknown): string =>
-  isHtmlPage(response) ? HTML_PAGE : errorMessage(error);
+function describeInvalidJson(response: WireResponse, error: unknown): string {
+  const coding = contentCodingOf(response);
+  if (coding !== undefined) return `its content coding ${formatToken(coding)} was not requested and cannot be decoded`;
+  return isHtmlPage(response) ? HTML_PAGE : errorMessage(error);
+}
 
 /** Returns the body as JSON, or the reason why it is not JSON. */
 function tryParseJson(response: WireResponse): { readonly value?: unknown; readonly reason?: string } {
@@ -238,6 +241,12 @@ const contractViolationFailure = (reason: string) =>
     retryable: false,
     sideEffect: "none",
     next: "Ask the user to report this to the operator of the API: the answer breaks the API's contract.",
+  });
+
+/** Failure for a file whose bytes are not the original ones, because something in between has encoded them. */
+export const codedFileFailure = (coding = ""): Failure =>
+  contractViolationFailure(`the file has the content coding ${formatToken(coding)}, which was not requested`).with({
+    next: CHECK_BASE_URL_ADVICE,
   });
 
 /** Failure for a response with the success status whose body is not JSON, or is too expensive to parse. */

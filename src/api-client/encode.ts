@@ -77,6 +77,7 @@ export function toWireRequest(
     method: endpoint.method,
     headers: {
       accept: endpoint.success.body === "binary" ? "application/octet-stream" : "application/json",
+      "accept-encoding": "identity",
       ...(hasBody && { "content-type": "application/json" }),
       ...(key !== undefined && { "idempotency-key": key }),
       ...(encoded.ifMatch !== "" && { "if-match": encoded.ifMatch }),

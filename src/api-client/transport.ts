@@ -1,5 +1,6 @@
 // The transport makes HTTP exchanges with the API over undici, with proxies, size limits and time limits.
 import { Readable } from "node:stream";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { Dispatcher } from "undici";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
 import { proxyUrlFor, proxyVariableFor } from "./proxies.ts";
@@ -231,6 +232,31 @@ function send<T>(
   });
 }
 
+const DECODERS: Readonly<Record<string, typeof gunzipSync>> = {
+  gzip: gunzipSync,
+  "x-gzip": gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
+/** Returns the content coding of a body (RFC 9110, 8.4); undefined if it has none. */
+export function contentCodingOf({ headers }: ResponseHead): string | undefined {
+  const coding = (headers["content-encoding"] ?? "").trim().toLowerCase();
+  return coding === "" || coding === "identity" ? undefined : coding;
+}
+
+/** Decodes a body that a proxy has encoded, although the request asks for no coding. Returns it unchanged if that is not possible. */
+function decodeBody(head: ResponseHead, body: Buffer, maxOutputLength: number): WireResponse {
+  const { "content-encoding": _, ...headers } = head.headers;
+  const decode = DECODERS[contentCodingOf(head) ?? ""];
+  if (decode === undefined) return { ...head, body };
+  try {
+    return { ...head, headers, body: decode(body, { maxOutputLength }) };
+  } catch {
+    return { ...head, body };
+  }
+}
+
 /** Resolves with the complete body. Rejects one that is too large, but drops that of an error, whose status is sufficient. */
 const receiveBuffer =
   (maxBytes: number) =>
@@ -254,7 +280,8 @@ const receiveBuffer =
       },
       end() {
         release();
-        succeed({ body: Buffer.concat(chunks, bytes), ...head });
+        const body = Buffer.concat(chunks, bytes);
+        succeed(contentCodingOf(head) === undefined ? { body, ...head } : decodeBody(head, body, maxBytes));
       },
       fail,
     };
