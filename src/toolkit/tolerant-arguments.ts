@@ -83,6 +83,11 @@ const extractId: Rule = (value, { name }) => {
   }
 };
 
+/** "all", which is the same as no states. */
+const isAllStates = (name: string, value: unknown): boolean =>
+  STATE_NAMES.has(name) &&
+  /^\s*all\s*$/i.test(Array.isArray(value) && value.length === 1 ? String(value[0]) : String(value));
+
 /** A state's code or name; a number is its LGD code. */
 const readState: Rule = (value, { name }) => {
   if (!STATE_NAMES.has(name)) return value;
@@ -96,7 +101,9 @@ const ENUM_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ...{ mandals: "mandalCount", tehsils: "mandalCount", taluks: "mandalCount", talukas: "mandalCount" },
     districts: "districtCount",
   },
+  order: { ascending: "asc", descending: "desc" },
   retryMode: { resume: "SAFE_RESUME" },
+  states: { canceled: "CANCELLED" },
 };
 
 /** Accepts any case, and the plural: "districts". */
@@ -126,10 +133,24 @@ function instantOf(text: string, isFilter: boolean): string | undefined {
   return date === undefined ? undefined : `${date}T${time}${seconds}Z`;
 }
 
-const readDate: Rule = (value, { name, schema, notes }) => {
-  if (typeof value !== "string" || schema["format"] !== "date-time") return value;
+const YEAR = /^\d{4}$/;
+const isSince = (name: string): boolean => name === "createdSince";
+
+/** The year of a date, for a filter by year. */
+const readYear: Rule = (value, { name, notes }) => {
+  const [, year] = typeof value === "string" && isSince(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
+  if (year === undefined) return value;
+  notes.push(`${name} ${quote(excerpt(String(value), MAX_NAME))} was read as the year ${year}.`);
+  return Number(year);
+};
+
+const readDate: Rule = (given, { name, schema, notes }) => {
+  if (schema["format"] !== "date-time") return given;
+  const isYear = isSince(name) && YEAR.test(String(given).trim());
+  const value = isYear ? `${String(given).trim()}-01-01` : given;
+  if (typeof value !== "string") return given;
   const text = value.trim();
-  const instant = instantOf(text, name === "createdSince");
+  const instant = instantOf(text, isSince(name));
   if (instant === undefined) {
     const micros = parseDateTime(text);
     if (micros === undefined) return value;
@@ -205,7 +226,7 @@ const readList: Rule = (given, field) => {
 /** The table of rules, by the type that the listed schema has. Each rule gets the result of the rule before it. */
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   string: [readId, extractId, readState, foldEnum, readDate],
-  integer: [readNumber, cap],
+  integer: [readNumber, readYear, cap],
   number: [readNumber, cap],
   boolean: [readBoolean],
   array: [readList],
@@ -255,9 +276,12 @@ function toExactObject(
   acceptsNull: (name: string) => boolean = () => false,
 ): Arguments {
   const properties = schemaOf(schema["properties"]);
+  const { required: requiredNames } = schema;
+  const isOptional = (name: string): boolean => !Array.isArray(requiredNames) || !requiredNames.includes(name);
   const isGiven = ([name, value]: readonly [string, unknown]): boolean =>
-    (value !== undefined && (value !== null || acceptsNull(name))) ||
-    !Object.hasOwn(properties, exactName(name, value, properties));
+    !(isAllStates(name, value) && isOptional(name)) &&
+    ((value !== undefined && (value !== null || acceptsNull(name))) ||
+      !Object.hasOwn(properties, exactName(name, value, properties)));
   const entries = Object.entries(given).filter(isGiven);
   const names = new Set(entries.map(([name]) => name));
   const exact = Object.fromEntries(
