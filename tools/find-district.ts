@@ -169,8 +169,8 @@ async function adviceForOne(
   const { where, elsewhere } = await lookElsewhere(finding, args, found);
   const nextStep = nextStepFor(finding, elsewhere, args, found, ctx);
   const certainty = finding.answer.matches.length === 0 ? "" : describeNamesakes(finding, coverage);
-  const hint = elsewhere.length > 0 ? "" : describeHint(finding);
-  const summary = `${describeFinding(finding, coverage, where, elsewhere)}${certainty}${hint}`;
+  const hint = elsewhere.length > 0 ? "" : describeHint(finding, coverage);
+  const summary = `${describeFinding(finding, coverage, where, elsewhere)}${certainty}${hint}${found.readings}`;
   return { summary, nextStep };
 }
 
@@ -233,7 +233,7 @@ export const findDistrict = defineTool({
       [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
     );
     const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(ctx, { ...args }, coverage) : undefined;
-    const summary = describeFindings(findings, coverage);
+    const summary = `${describeFindings(findings, coverage)}${countryAnswer.readings}`;
     const lines = [...notes, ...tableOf(found, true), line];
     return toolResult(ctx, { answers, ...metadata }, { summary, nextStep, lines, drift });
   },

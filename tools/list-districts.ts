@@ -2,7 +2,7 @@
 
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
-import type { DistrictsResponse } from "../src/contract/playground.ts";
+import type { DistrictsResponse, State } from "../src/contract/playground.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
@@ -14,7 +14,7 @@ import {
   keyByCode,
   pluralize,
 } from "../src/geography/format.ts";
-import { resolveState } from "../src/geography/names/resolve-state.ts";
+import { describeReading, resolveState } from "../src/geography/names/resolve-state.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -24,8 +24,8 @@ import { references } from "../src/toolkit/uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
-/** Letters and the characters between the words of a name, or an LGD code. */
-const STATE = /^\d{1,3}$|^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
+/** A text with two letters, or an LGD code. */
+const STATE = /^\d{1,3}$|\p{L}[\p{M}.\s&]*\p{L}/u;
 
 /** The contract does not define the response to an unknown code (open question 9). */
 const mayBeUnknownState = (error: unknown): boolean =>
@@ -33,9 +33,13 @@ const mayBeUnknownState = (error: unknown): boolean =>
   (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
 async function readDistricts(text: string, ctx: ToolContext) {
-  const read = async (code: string) => ({ ...(await ctx.geography.districts(code, ctx)), code });
+  const read = async (code: string, reading = "") => ({ ...(await ctx.geography.districts(code, ctx)), code, reading });
+  const readNamed = async (states: readonly State[]) => {
+    const state = resolveState(text, states);
+    return await read(state.code, describeReading(text, state, states));
+  };
   const { success, data: code = "" } = stateCode.safeParse(text);
-  if (!success) return await read(resolveState(text, (await ctx.geography.states(ctx)).value.states).code);
+  if (!success) return await readNamed((await ctx.geography.states(ctx)).value.states);
   let failure: unknown;
   const list = await read(code).catch((error: unknown) => {
     if (!mayBeUnknownState(error)) throw error;
@@ -50,7 +54,7 @@ async function readDistricts(text: string, ctx: ToolContext) {
   );
   const isUnknown = states !== undefined && !states.some((state) => state.code.toUpperCase() === code);
   // A former code is resolved to the state that had it.
-  if (isUnknown) return await read(resolveState(code, states).code);
+  if (isUnknown) return await readNamed(states);
   if (list === undefined) throw failure;
   return list;
 }
@@ -75,14 +79,14 @@ export const listDistricts = defineTool({
   }),
   output: outputs.catalog<DistrictsResponse>({ state: outputs.text, districts: outputs.object }),
   async run({ state }, ctx) {
-    const { value, drift, code } = await readDistricts(state, ctx);
+    const { value, drift, code, reading } = await readDistricts(state, ctx);
     const { districts } = value;
     const none =
       districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
     const shown = districts.map(({ code, name, mandalCount: mandals }) => ({ code, name, mandals }));
     return toolResult(ctx, value, {
       fields: { ...factsOf(value), districts: keyByCode(shown) },
-      summary: `${countsText(value, code)}${none}`,
+      summary: `${countsText(value, code)}${none}${reading}`,
       lines: [
         describeSource(value),
         formatTable(
@@ -95,7 +99,7 @@ export const listDistricts = defineTool({
     });
   },
   async tabulate({ state }, ctx) {
-    const { value, drift, code } = await readDistricts(state, ctx);
+    const { value, drift, code, reading } = await readDistricts(state, ctx);
     const rows = value.districts.map((district) => [
       district.code,
       district.name,
@@ -103,7 +107,7 @@ export const listDistricts = defineTool({
       value.state,
       district.mandalCount,
     ]);
-    const summary = countsText(value, code);
+    const summary = `${countsText(value, code)}${reading}`;
     return { columns: DISTRICT_COLUMNS, rows, fields: factsOf(value), summary, lines: [describeSource(value)], drift };
   },
 });

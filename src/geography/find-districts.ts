@@ -16,7 +16,7 @@ import {
 } from "./names/district-search.ts";
 import { isModifier, isPartOf, toNameForms } from "./names/name-forms.ts";
 import { parseQuery } from "./names/query.ts";
-import { exactState, prefixState } from "./names/resolve-state.ts";
+import { exactState, kindOfState, prefixState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
 import { type NameParts, separateMarks, separateNames } from "./names/written-forms.ts";
 
@@ -460,15 +460,16 @@ export function describeFinding(
 ): string {
   const { answer, matchedState } = finding;
   if (matchedState !== undefined)
-    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is the state ${formatState(matchedState)}${lgdText(matchedState)}, with ${pluralize(matchedState.districtCount, "district")}.`;
+    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is the ${kindOfState(matchedState)} ${formatState(matchedState)}${lgdText(matchedState)}, with ${pluralize(matchedState.districtCount, "district")}.`;
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 
 /** Explains what the catalog does not contain, if no listed district has the name: the query may be a town or another topic. */
-export function describeHint({ answer, matchedState, unlisted, code }: Finding): string {
+export function describeHint({ answer, matchedState, unlisted, code }: Finding, coverage: Coverage): string {
   if (code !== undefined) return OTHER_CODES;
   if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return "";
-  if (answer.matches.length === 0) return NOT_IN_CATALOG;
+  // Without any list, the name was not looked up.
+  if (answer.matches.length === 0) return coverage.statesRead === 0 ? "" : NOT_IN_CATALOG;
   return answer.matches[0]?.match === "similar" ? " Towns are not listed." : "";
 }
 
@@ -501,13 +502,13 @@ export function describeUnclear(
 
 function classOf({ answer, matchedState, unlisted }: Finding): string {
   const { certainty, ambiguous } = answer;
-  if (matchedState !== undefined) return "state";
+  if (matchedState !== undefined) return kindOfState(matchedState);
   if (certainty === "exact" || certainty === "known") return ambiguous === true ? "ambiguous" : "found";
   if (unlisted?.change !== undefined && unlisted.change.status !== "made") return "abolished or announced";
   return certainty === undefined ? "not found" : "guessed";
 }
 
-const CLASSES = ["found", "ambiguous", "guessed", "state", "abolished or announced", "not found"];
+const CLASSES = ["found", "ambiguous", "guessed", "state", "union territory", "abolished or announced", "not found"];
 
 export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
   const classes = groupByKey(
@@ -516,7 +517,11 @@ export function describeFindings(findings: readonly Finding[], coverage: Coverag
   const parts = CLASSES.flatMap((kind) => {
     const names = classes.get(kind) ?? [];
     if (kind === "found") return [`${names.length} found`];
-    const count = kind === "state" ? pluralize(names.length, kind) : `${names.length} ${kind}`;
+    const plurals = new Map([
+      ["state", "states"],
+      ["union territory", "union territories"],
+    ]).get(kind);
+    const count = plurals === undefined ? `${names.length} ${kind}` : pluralize(names.length, kind, plurals);
     return names.length === 0 ? [] : [`${count} (${joinFirst(names)})`];
   });
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);

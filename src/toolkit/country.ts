@@ -12,7 +12,7 @@ import {
 } from "../geography/country.ts";
 import { formatCoverage, formatVintage, pluralize } from "../geography/format.ts";
 import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
-import { resolveStates } from "../geography/names/resolve-state.ts";
+import { describeReading, resolveState, resolveStates } from "../geography/names/resolve-state.ts";
 import type { NextStep } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 
@@ -59,6 +59,8 @@ export interface DescribedAnswer<A extends CountryAnswer = CountryAnswer> {
   /** `coverage.missing` contains only the lists that the answer depends on. */
   readonly metadata: GeographyMetadata;
   readonly note: GeographyNote;
+  /** Sentences on requested states that were found by other names than their own; they follow the summary. */
+  readonly readings: string;
   readonly line: string;
   readonly drift: readonly string[];
 }
@@ -87,11 +89,16 @@ export async function queryCountry<A extends CountryAnswer>(
     ? { statesTotal: states.length, statesRead: states.length, complete: true, missing: [] }
     : computeCoverage(result);
   const vintage = summarizeVintage(country, codes);
+  const { states: allStates } = country.states.value;
+  const readings = (texts ?? [])
+    .map((text) => describeReading(text, resolveState(text, allStates), allStates))
+    .join("");
   return {
     answer: result.answer,
     country,
     metadata: { coverage, vintage },
     note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
+    readings,
     line: formatCoverage(coverage, vintage),
     drift: collectDrift(country, codes),
   };

@@ -44,7 +44,7 @@ export async function queryRanking(
     },
     ctx,
   );
-  const { answer: ranking, country, metadata, note, line, drift } = described;
+  const { answer: ranking, country, metadata, note, readings, line, drift } = described;
   const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
   const consistency = findDifferencesInStates(states, country);
   const figures = { totalRows, totals, complete: exact, ...(unlisted && { unlisted, unlistedCount }) };
@@ -58,6 +58,6 @@ export async function queryRanking(
     answer: { ...figures, ...(consistency.length > 0 && { consistency }), ...note } satisfies RankingAnswer,
     line,
     drift,
-    summary: describeRanking(level, ranking, query, metadata.coverage, selectedCodes),
+    summary: `${describeRanking(level, ranking, query, metadata.coverage, selectedCodes)}${readings}`,
   };
 }

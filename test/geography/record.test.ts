@@ -166,11 +166,11 @@ test("each new district has a year, and the districts that it was made from or m
   }
 });
 
-test("codes of states have two letters, and no alternative name of a state is the name of another state", () => {
+test("codes of states have two letters or digits, and no alternative name of a state is the name of another state", () => {
   const today = states.map(({ state = "" }) => fold(state));
   for (const { name = "", kind } of stateNames) {
     expect(["code", "name", "short"], name).toContain(kind);
-    if (kind === "code") expect(name).toMatch(/^[A-Z]{2}$/);
+    if (kind === "code") expect(name).toMatch(/^(?:[A-Z]{2}|\d{2})$/);
     expect(today).not.toContain(fold(name));
   }
   const folded = stateNames.map(({ name = "" }) => fold(name));

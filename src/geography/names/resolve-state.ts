@@ -6,9 +6,10 @@ import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { groupByKey } from "../group-by-key.ts";
 import { fold, isPartOf, isSameName, type NameForms, nameSimilarity, toNameForms } from "./name-forms.ts";
 import { loadRecordedStates, type RecordedState } from "./record/tables.ts";
+import { separateStateParts } from "./written-forms.ts";
 
-/** Minimum similarity at which a state is accepted without a question. */
-const MIN_SIMILARITY = 0.85;
+/** Minimum similarity at which a state is accepted without a question: one letter of "Kerala". */
+const MIN_SIMILARITY = 0.83;
 const MIN_PREFIX_LENGTH = 3;
 const MAX_DISPLAY_LENGTH = 80;
 const MAX_CODE_LENGTH = 3;
@@ -16,9 +17,12 @@ const MAX_CODE_LENGTH = 3;
 /** "36", "036" -> "lgd 36"; none if the text is not an LGD code. */
 const toLgdKeys = (text: string): readonly string[] => (/^\s*\d{1,3}\s*$/.test(text) ? [`lgd ${Number(text)}`] : []);
 
-/** "U.P.", "u p" -> "code UP"; none if the text is not a code. */
+/** "U.P.", "u p", "IN-UP" (ISO 3166-2) -> "code UP"; none if the text is not a code. */
 function toCodeKeys(text: string): readonly string[] {
-  const code = text.replace(/[\s.]+/g, "").toUpperCase();
+  const code = text
+    .replace(/^\s*IN[\s-](?=\s*\p{L})/iu, "")
+    .replace(/[\s.]+/g, "")
+    .toUpperCase();
   return code.length <= MAX_CODE_LENGTH && /^[A-Z]+$/.test(code) ? [`code ${code}`] : [];
 }
 
@@ -26,8 +30,8 @@ function toCodeKeys(text: string): readonly string[] {
 const stripStateWords = (text: string): string =>
   fold(text)
     .replace(/(?<=\S) india$/, "")
-    .replace(/^(the )?((state|ut|union territory)( of)? )?(?=\S)/, "")
-    .replace(/(?<=\S) (state|ut|union territory|rajya)$/, "");
+    .replace(/^(the )?((state|ut|union territory|nct|government|govt)( of)? )?(?=\S)/, "")
+    .replace(/(?<=\S) (state|ut|union territory|rajya|nct)$/, "");
 
 /** Finds the entry of the public record for a state, whichever of its names the list uses. */
 export function findRecordedState({ name }: State): RecordedState | undefined {
@@ -41,6 +45,14 @@ export function findRecordedState({ name }: State): RecordedState | undefined {
   );
 }
 
+const UNION_TERRITORIES = new Set(["AN", "CH", "DH", "DL", "JK", "LA", "LD", "PY"]);
+
+/** By the codes of ISO 3166-2, because the API does not distinguish them. */
+export const kindOfState = (state: State): "state" | "union territory" =>
+  findRecordedState(state)?.otherNames.some(({ name, isCode }) => isCode && UNION_TERRITORIES.has(name))
+    ? "union territory"
+    : "state";
+
 interface StateName {
   readonly state: State;
   readonly text: string;
@@ -51,7 +63,7 @@ interface StateName {
 
 interface StateIndex {
   readonly names: readonly StateName[];
-  /** States by code and by name. The lower the rank, the more certain the state. */
+  /** States by code and by name. The lower the rank, the more certain the state; even ranks are the list's own codes and names. */
   readonly byKey: ReadonlyMap<string, readonly { readonly state: State; readonly rank: number }[]>;
 }
 
@@ -73,7 +85,7 @@ function createIndex(states: readonly State[]): StateIndex {
     if (recorded === undefined) continue;
     // The list may contain a state under a former name.
     for (const { name, isCode } of [{ name: recorded.name, isCode: false }, ...recorded.otherNames]) {
-      addKeys(state, 1, ...toCodeKeys(name));
+      addKeys(state, 1, ...toCodeKeys(name), ...(isCode ? toLgdKeys(name) : []));
       if (!isCode) addName(state, name, false);
     }
   }
@@ -88,18 +100,33 @@ function getIndex(states: readonly State[]): StateIndex {
   return index;
 }
 
-function findExactStates(text: string, states: readonly State[]): readonly State[] {
+function toKeys(text: string): readonly string[] {
   const [lgdKey] = toLgdKeys(text);
   const [codeKey = `code ${text.trim().toUpperCase()}`] = toCodeKeys(text);
-  const keys = lgdKey === undefined ? [codeKey, ...toNameForms(stripStateWords(text)).keys] : [lgdKey];
-  const found = keys.flatMap((key) => getIndex(states).byKey.get(key) ?? []);
+  return lgdKey === undefined ? [codeKey, ...toNameForms(stripStateWords(text)).keys] : [lgdKey];
+}
+
+const findByKeys = (text: string, states: readonly State[]) =>
+  toKeys(text).flatMap((key) => getIndex(states).byKey.get(key) ?? []);
+
+function findExactStates(text: string, states: readonly State[]): readonly State[] {
+  const found = findByKeys(text, states);
   const bestRank = Math.min(...found.map(({ rank }) => rank));
   return [...new Set(found.flatMap(({ state, rank }) => (rank === bestRank ? [state] : [])))];
 }
 
-/** Finds the states that have this code or name; otherwise those with a very similar name. */
+/** "Bihar (BR)", "10 - Bihar", "Odisha/Orissa": the states that all parts of the text mean. */
+function findStatesByParts(text: string, states: readonly State[]): readonly State[] {
+  const parts = separateStateParts(text);
+  const [first = [], ...others] =
+    parts.length > 1 || parts[0] !== text ? parts.map((part) => findSimilarStates(part, states)) : [];
+  return first.filter((state) => others.every((each) => each.includes(state)));
+}
+
+/** Finds the states that have this code or name; otherwise those that all parts of the text mean, or with a very similar name. */
 function findSimilarStates(text: string, states: readonly State[]): readonly State[] {
-  const found = findExactStates(text, states);
+  const exact = findExactStates(text, states);
+  const found = exact.length > 0 ? exact : findStatesByParts(text, states);
   if (found.length > 0) return found;
   const queryForms = toNameForms(stripStateWords(text));
   // "Himachal" is the beginning of a state's name, so it counts; "Nagar" or "Pradesh" in another position does not.
@@ -150,21 +177,35 @@ export function resolveState(text: string, states: readonly State[]): State {
   const found = similar.length > 0 || prefixMatch === undefined ? similar : [prefixMatch];
   const [state, ...others] = found;
   const quotedText = quote(text, MAX_DISPLAY_LENGTH);
+  const parts = separateStateParts(text).map((part) => getOnly(findExactStates(part, states))?.code);
+  const isList = parts.length > 1 && parts.every((part) => part !== undefined);
   if (state === undefined)
     throw new Failure({
       kind: "not_found",
-      message: `No such state: ${quotedText} matches none of the ${states.length} states.`,
+      message: `No such state: ${quotedText} matches none of the ${states.length} states and union territories.`,
       retryable: false,
       sideEffect: "none",
-      next: `Use one of these codes: ${states.map(({ code }) => code).join(", ")}. list_states has their names.`,
+      next: isList
+        ? `Use a list: ${JSON.stringify(parts)}, or one of them.`
+        : `Use one of these codes: ${states.map(({ code }) => code).join(", ")}. list_states has their names.`,
     });
   if (others.length > 0)
     throw invalidArguments(
-      `${quotedText} may mean several states: ${formatStateList(found)}.`,
+      `${quotedText} may mean several: ${formatStateList(found)}.`,
       [],
       "Use the code of the one meant.",
     );
   return state;
+}
+
+/** ` "Madras" was read as Tamil Nadu (TN).`; empty if the text contains the state's own code or name. */
+export function describeReading(text: string, state: State, states: readonly State[]): string {
+  const isOwn = [text, ...separateStateParts(text)].some((part) =>
+    findByKeys(part, states).some((found) => found.state === state && found.rank % 2 === 0),
+  );
+  return isOwn
+    ? ""
+    : ` ${quote(text, MAX_DISPLAY_LENGTH)} was read as ${formatToken(state.name, MAX_DISPLAY_LENGTH)} (${state.code}).`;
 }
 
 /** Without duplicates, in the requested order; all states if no text is given. */

@@ -18,6 +18,11 @@ const OUTER_PUNCTUATION = /^[^\p{L}\p{N}\p{M}([{（［]+|[^\p{L}\p{N}\p{M}.)\]}�
 const BRACKETS = /[([{（［]([^()[\]{}（）［］]*)(?:[)\]}）］]|$)/gu;
 /** Separators of two names of one place. A comma is not one of them, because it precedes a state. */
 const ALIAS_SEPARATOR = /\s*[/|=]\s*|\s+(?:alias|aka|formerly|erstwhile|urf|now|previously|or)\s+/iu;
+/** Separators of the names and codes of one state. */
+const STATE_SEPARATOR =
+  /\s*[()[\]{}（）［］,;:/|=]\s*|\s+[-–—]\s+|\s+(?:alias|aka|formerly|erstwhile|now|previously)\s+/iu;
+const COUNTRY = /^(?:india|bharat|in)$/iu;
+
 /** A separator of names of which either may be meant. */
 const CHOICE = /\sor\s/iu;
 
@@ -63,4 +68,11 @@ export function separateNames(text: string): NameParts | undefined {
     isChoice: CHOICE.test(text),
   };
   return parts.names.length === 0 || parts.names.length + parts.inBrackets.length < 2 ? undefined : parts;
+}
+
+/** "Bihar (BR)" -> "Bihar" and "BR"; "10 - Bihar" -> "Bihar" and "10", without the name of the country. */
+export function separateStateParts(text: string): readonly string[] {
+  const marked = separateMarks(text);
+  const parts = marked.text.split(STATE_SEPARATOR).filter((part) => /[\p{L}\p{N}]/u.test(part) && !COUNTRY.test(part));
+  return [...parts, ...marked.codes];
 }
