@@ -26,6 +26,7 @@ import {
   isKeyUnused,
   isStopOf,
   laterText,
+  replayedText,
   runRows,
   type StopRule,
   stoppedFailure,
@@ -45,7 +46,7 @@ import {
 } from "../src/toolkit/jobs/waiting.ts";
 import { omitUnofferedTools } from "../src/toolkit/offered-text.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { type NextStep, toolResult } from "../src/toolkit/results.ts";
+import { type NextStep, type Replay, toolResult } from "../src/toolkit/results.ts";
 import { fieldErrorsText } from "../src/toolkit/summary-view.ts";
 import { type ToolContext, toStepFailure } from "../src/toolkit/tool-context.ts";
 
@@ -85,7 +86,9 @@ interface FileResult {
   readonly outcome: "ran" | "input" | "refused" | "unknown" | "not sent";
   readonly job?: Job | undefined;
   readonly isUnfinished: boolean;
-  readonly isReplay?: boolean;
+  readonly replay?: Replay | undefined;
+  /** A sentence about an earlier identical call, if the job is new. */
+  readonly notice?: string | undefined;
   /** True if an unresolved identical call was resolved under its own key instead. */
   readonly hasUnusedKey?: boolean;
   readonly failure?: Failure | undefined;
@@ -100,10 +103,10 @@ async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<strin
   return port;
 }
 
-function jobResult(file: string, jobId: string, watched: WatchedJob, isReplay: boolean, ctx: ToolContext): FileResult {
+function jobResult(file: string, jobId: string, watched: WatchedJob, ctx: ToolContext): FileResult {
   const { job, failure } = watched;
   const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
-  const outcome = { outcome: "ran", job, failure, isUnfinished: isInProgress(watched), isReplay } as const;
+  const outcome = { outcome: "ran", job, failure, isUnfinished: isInProgress(watched) } as const;
   if (!job) return { ...outcome, row: { file, state: "NOT_READ", jobId, ...error } };
   const { id: _, state, createdAt: __, updatedAt: ___, ...rest } = retriedJobRow(jobId, job, ctx);
   return { ...outcome, row: { file, state, jobId, ...rest, ...jobOutcome(job), ...error } };
@@ -140,15 +143,16 @@ async function runFile(
     const result = await runJob({ ...job, inputs, idempotencyKey, isDerivedKey: true }, options, ctx);
     if (result.job) {
       const { id } = result.job;
-      const isReplay = result.isReplay === true;
+      const { replay, notice } = result;
       const seconds = Math.max(0, secondsLeft());
       const made: WatchedJob = { id, job: result.job };
       const note = result.inputNote;
       // The job of an identical call is read even if no time is left.
-      const isCurrent = !isReplay && seconds === 0;
+      const isCurrent = !replay && seconds === 0;
       const [now = made] = isCurrent ? [] : await watchJobs([id], { until: "all", seconds, stopRule }, ctx);
       const hasUnusedKey = isKeyUnused(idempotencyKey, result.action);
-      const ran = { ...jobResult(file, id, now, isReplay, ctx), hasUnusedKey };
+      const isAgain = !replay && !hasUnusedKey;
+      const ran = { ...jobResult(file, id, now, ctx), hasUnusedKey, replay, notice: isAgain ? notice : undefined };
       return note === undefined ? ran : { ...ran, row: { ...ran.row, note } };
     }
     const { data } = result;
@@ -284,10 +288,12 @@ export const runJobs = defineTool({
     const results = all.filter((result) => !isNotSent(result, stop)).map(({ row }) => row);
     const files = all.filter((result) => isNotSent(result, stop)).map(({ row }) => row.file);
     const notSent = files.length > 0 ? { count: files.length, files } : undefined;
-    const replayedCount = all.filter(({ isReplay }) => isReplay).length;
+    const replays = all.flatMap(({ replay }) => replay ?? []);
+    const notices = all.flatMap(({ notice }) => notice ?? []);
     const sentences = [
       stop ? `${stoppedText(stop)} ${stoppedCounts(all)}` : `${formatCount(all.length, "file")}: ${stateCounts(all)}.`,
-      replayedCount > 0 && `Already run by an earlier identical call: ${replayedCount}.`,
+      replayedText("run", replays, String(replays.length)),
+      notices.length > 0 && `${formatCount(notices.length, "file")}: ${notices[0]}`,
       unusedKeyText(all.filter(({ hasUnusedKey }) => hasUnusedKey).length),
       operatorNeededText(all.map(({ job }) => job)).trim(),
       later,
@@ -303,7 +309,7 @@ export const runJobs = defineTool({
           results.length > 0 ? formatRecordTable(results) : undefined,
           notSent && `notSent ${notSent.count}: ${files.map((file) => formatToken(file)).join(", ")}`,
         ],
-        isReplay: replayedCount === all.length,
+        isReplay: replays.length === all.length,
       },
     );
   },

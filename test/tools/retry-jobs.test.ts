@@ -72,7 +72,7 @@ describeLatestRevision((bench) => {
       expect(structured["results"]).toEqual([
         expect.objectContaining({ jobId: mine, outcome: "retried", newJobId: retryOfMine }),
         { jobId: listed, outcome: "not sent", newJobId: listedAgain, code },
-        { jobId: unseen, outcome: "rejected", code },
+        { jobId: unseen, outcome: "rejected", code, note: expect.stringContaining("list_jobs shows its retry") },
       ]);
       expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds: [retryOfMine] } });
     });

@@ -1,7 +1,7 @@
 // This module describes jobs: the sentence and the next step for each state, the fields of the summary view, and the row in a list.
 import type { ResourceAction } from "../../actions/history.ts";
 import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
-import { formatToken } from "../../core/untrusted-text.ts";
+import { formatJson, formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
   outOf,
@@ -320,12 +320,35 @@ export function jobProgress(job: Job) {
   return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
 }
 
+/** Returns what to do about a job that the API refuses to retry; undefined if its state does not explain the refusal. */
+export function retryRefusalText(job: Job): string | undefined {
+  const { id, state, failure } = job;
+  switch (state) {
+    case "SUCCEEDED":
+      return "The job SUCCEEDED, so there is nothing to retry. run_job with a new idempotencyKey runs it again.";
+    case "FAILED":
+      return failure?.retryable === true ? undefined : adviseFailure(job, {}).summary;
+    case "PAUSED":
+    case "WAITING_REVIEW":
+      return `The job is ${state}: only its operator or a reviewer can continue it. Ask the user to contact them, or to cancel the job before a retry.`;
+    case "PREPARING":
+    case "QUEUED":
+    case "RUNNING":
+      return `The job is ${state}: get_job ${formatJson({ jobId: id, waitSeconds: 45 })} waits for its end.`;
+    default:
+      return undefined;
+  }
+}
+
+export const NOT_RETRYABLE = "not retryable";
+export const REJECTED_IN_REVIEW = "rejected in review";
+
 /** Returns why no retry of a failed job is advised; undefined if one is advised or was made, or if an action must be resolved first. */
 export function giveUpReason(job: Job, history: JobHistory): string | undefined {
   if (job.state !== "FAILED" || history.retry || history.unresolved) return undefined;
   if (adviseJob(job, history).nextStep?.tool === "retry_job") return undefined;
-  if (job.reviewState === "REJECTED") return "rejected in review";
-  if (job.failure?.retryable !== true) return "not retryable";
+  if (job.reviewState === "REJECTED") return REJECTED_IN_REVIEW;
+  if (job.failure?.retryable !== true) return NOT_RETRYABLE;
   return `${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}`;
 }
 

@@ -1,9 +1,11 @@
 // This module is the engine of the tools that work on many rows: a worker for each row, at most 4 at a time, and one rule for failures that
 // concern all rows. It states facts of the API's response and does not interpret its codes.
+import { formatDuration } from "../../actions/deduplication-window.ts";
+import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { omitUnofferedTools } from "../offered-text.ts";
-import type { ActionReport } from "../results.ts";
+import type { ActionReport, Replay } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { formatCount, runWorkers } from "./batch.ts";
 
@@ -83,6 +85,23 @@ export async function runRows<Result extends { readonly failure?: Failure; reado
     },
   });
   return results;
+}
+
+/**
+ * "Already run by an earlier identical call: 2, 12 h ago. To run them again, pass idempotencyKey again-…." `verb`: what was done. The key is
+ * offered only if the call had none.
+ */
+export function replayedText(verb: "run" | "retried", replays: readonly Replay[], count: string): string | undefined {
+  const [first] = replays;
+  if (first === undefined) return undefined;
+  const ages = replays.map(({ earlier }) => formatDuration(earlier.ageMs));
+  const upTo = ages.every((age) => age === ages[0]) ? "" : "up to ";
+  const age = formatDuration(Math.max(...replays.map(({ earlier }) => earlier.ageMs)));
+  const again = verb === "run" ? "run" : "retry";
+  const key = first.isKeyless
+    ? ` To ${again} all again, pass idempotencyKey ${deriveRepeatKey(first.idempotencyKey)}.`
+    : "";
+  return `Already ${verb} by an earlier identical call: ${count}, ${upTo}${age} ago.${key}`;
 }
 
 /** Default wait after a response that shows an outage. */

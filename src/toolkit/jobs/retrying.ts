@@ -12,10 +12,26 @@ import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { giveUpReason, jobStatus, summarizeJob, TERMINAL_STATES } from "../describe/job.ts";
+import {
+  giveUpReason,
+  jobStatus,
+  NOT_RETRYABLE,
+  REJECTED_IN_REVIEW,
+  retryRefusalText,
+  summarizeJob,
+  TERMINAL_STATES,
+} from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { BROKEN_LIST } from "../pages.ts";
-import { type ActionResult, callText, type NextStep, type ToolResult, toolResult, type View } from "../results.ts";
+import {
+  type ActionResult,
+  callText,
+  type NextStep,
+  type Replay,
+  type ToolResult,
+  toolResult,
+  type View,
+} from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -35,6 +51,7 @@ import {
   isKeyUnused,
   isStopOf,
   laterText,
+  replayedText,
   runRows,
   type StopRule,
   stoppedFailure,
@@ -60,6 +77,13 @@ interface RetryArguments extends ActionArguments {
   readonly jobId: string;
 }
 
+/** Replaces the advice of a refusal by that for the job's state, if the job can be read. */
+async function withStateAdvice(error: Failure, jobId: string, ctx: ToolContext): Promise<Failure> {
+  const answer = await readJob(jobId, ctx).catch(() => undefined);
+  const next = answer && retryRefusalText(answer.value.data);
+  return next === undefined ? error : error.with({ next });
+}
+
 /** Retries one job. Throws Failure; if the API rejects the request because of an earlier retry, the error names that retry, if known. */
 export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<ActionResult<Job>> {
   const { jobId } = args;
@@ -80,7 +104,7 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "conflict" || error.facts.status !== 409) throw error;
     const retry = (await findKnownRetry(jobId, ctx))?.id;
-    if (retry === undefined) throw error;
+    if (retry === undefined) throw await withStateAdvice(error, jobId, ctx);
     throw error.with({
       message: `${error.facts.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
       next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows the state of the retry.`,
@@ -141,8 +165,8 @@ interface RetryResult {
   readonly row: RetryRow;
   /** True if a repeated call for this job may retry it or resolve the outcome. */
   readonly isWorthRepeating?: boolean;
-  /** True if an identical call retried the job before, so that nothing was sent now. */
-  readonly isReplay?: boolean;
+  /** Present if an identical call retried the job before, so that nothing was sent now. */
+  readonly replay?: Replay | undefined;
   /** True if an unresolved identical call was resolved under its own key instead. */
   readonly hasUnusedKey?: boolean;
   readonly failure?: Failure;
@@ -216,7 +240,8 @@ async function toFailedResult(jobId: string, failure: Failure, ctx: ToolContext)
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
   const retry = facts.status === 409 ? (await findKnownRetry(jobId, ctx))?.id : undefined;
-  const note = missingIdNote(facts, { jobId }, ctx);
+  const advice = facts.status === 409 && retry === undefined && outcome === "rejected" ? facts.next : undefined;
+  const note = missingIdNote(facts, { jobId }, ctx) ?? advice;
   const row: RetryRow = {
     jobId,
     outcome,
@@ -320,7 +345,7 @@ async function retryEach(
       if (note !== undefined)
         return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note } };
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
-      return { row, isReplay: replay !== undefined, hasUnusedKey: isKeyUnused(idempotencyKey, action) };
+      return { row, replay, hasUnusedKey: isKeyUnused(idempotencyKey, action) };
     } catch (error) {
       return await toFailedResult(jobId, toStepFailure(error, ctx), ctx);
     }
@@ -387,13 +412,21 @@ async function adviceOf(
   return { nextStep: { tool: "wait_for_jobs", arguments: { jobIds: inProgress }, why } };
 }
 
+/** Returns what to do about a job that was given up. `reason`: that of `giveUpReason`. */
+function givenUpText(reason: string): string {
+  if (reason === NOT_RETRYABLE)
+    return "Not retryable: the API refuses to retry them; get_job shows what to correct before a new job.";
+  if (reason === REJECTED_IN_REVIEW) return "Rejected in review: ask the user before you submit another job.";
+  return "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.";
+}
+
 /** "Retried 10 of 12: 10 SUCCEEDED. Other jobs: 2 rejected (JOB_NOT_RETRYABLE)." */
 function summaryOf(
   { all, watched = [], retries, remaining, missingText, stop }: RetriedJobs,
   rows: readonly RetryRow[],
   later: string | undefined,
 ): string {
-  const replayedCount = all.filter(({ isReplay }) => isReplay).length;
+  const replays = all.flatMap(({ replay }) => replay ?? []);
   const made = rows.filter(({ outcome }) => outcome === "retried");
   const states = made.flatMap(({ state, stage }) =>
     state === undefined ? [] : stage ? `${state} at ${stage}` : state,
@@ -406,12 +439,10 @@ function summaryOf(
     rows.length === 0
       ? "No job to retry."
       : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
-    replayedCount > 0 &&
-      `Already retried by an earlier identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
+    replayedText("retried", replays, replays.length === made.length ? "all" : String(replays.length)),
     unusedKeyText(all.filter(({ hasUnusedKey }) => hasUnusedKey).length),
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
-    rows.some(({ code }) => code === GIVEN_UP) &&
-      "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.",
+    ...new Set(rows.flatMap(({ code, note = "" }) => (code === GIVEN_UP ? givenUpText(note) : []))),
     failed > 0 && `${formatCount(failed, "earlier retry", "earlier retries")} did not succeed.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
   ];
@@ -504,7 +535,7 @@ export async function retryMany(
         notSent && `notSent ${notSent.count}: ${unsent.map((id) => formatToken(id)).join(", ")}`,
         retries.length > 0 ? `retries:\n${formatRecordTable(retries)}` : undefined,
       ],
-      isReplay: all.length > 0 && all.every(({ isReplay }) => isReplay),
+      isReplay: all.length > 0 && all.every(({ replay }) => replay),
     },
   );
 }

@@ -107,14 +107,16 @@ const recordRetryJob: Scenario = async (recorder) => {
 const recordRequestFileProcessing: Scenario = async (recorder) => {
   const { service } = recorder;
   const offer = await findOneInputOffer(service);
-  const input = await registerInput(service, FILE.succeeds);
-  const body = createProcessingBody(service, offer, input.id);
-  const createArguments = async (count: number) => ({ ...body, purpose: `Count the mandals of district ${count}` });
+  const createArguments = async () =>
+    createProcessingBody(service, offer, (await registerInput(service, FILE.succeeds)).id);
+  const body = await createArguments();
   const invalid = { ...body, recipeVersionHash: "abc", expiresAt: "tomorrow" };
   const operationId = "requestMicSharedFileProcessing";
   await recordActionStates(recorder, { operationId, createArguments, invalid });
   await recorder.record("Refused: another version's hash", { ...body, recipeVersionHash: "0".repeat(64) });
   await recorder.record("Refused: it would last too long", { ...body, expiresAt: "2109-01-15T10:00:00.000Z" });
+  await recorder.call("request_file_processing", body);
+  await recorder.record("Not requested again", { ...body, purpose: "Count the talukas of each district" });
 };
 
 export const actionScenarios = {
