@@ -149,7 +149,9 @@ async function runFile(
       const note = result.inputNote;
       // The job of an identical call is read even if no time is left.
       const isCurrent = !replay && seconds === 0;
-      const [now = made] = isCurrent ? [] : await watchJobs([id], { until: "all", seconds, stopRule }, ctx);
+      const [now = made] = isCurrent
+        ? []
+        : await watchJobs([id], { until: "all", seconds, stopRule, known: [result.job] }, ctx);
       const hasUnusedKey = isKeyUnused(idempotencyKey, result.action);
       const isAgain = !replay && !hasUnusedKey;
       const ran = { ...jobResult(file, id, now, ctx), hasUnusedKey, replay, notice: isAgain ? notice : undefined };
@@ -179,7 +181,7 @@ async function runEach(args: RunManyArguments, stopRule: StopRule, toolContext: 
   const results = await runRows(files, {
     stopRule,
     // A call starts some files even if little time is left, so that each call makes progress.
-    mayStart: (count) => count === 0 || timeLeftMs(ctx, timing) >= minActionMs,
+    mayStart: (count) => !ctx.signal.aborted && (count === 0 || timeLeftMs(ctx, timing) >= minActionMs),
     work: (file) =>
       runFile(file, port, args, () => secondsLeft(waitSeconds, startedAt, timing), stopRule, {
         ...ctx,

@@ -351,11 +351,12 @@ export function createActions(
         const action = live ?? toNewAction(service, call, identity, await call.prepare());
         const isOwned = live?.state === "in_progress" && !isAbandoned(openedJournal, live);
         if (isOwned || inFlight.has(action)) {
-          if (!hasTimeToPoll(call))
-            throw live
+          const stillBusyFailure = () =>
+            live
               ? stillUnknownFailure(unknownOutcomeFailure("Another call is still working on this action."), live, call)
               : unknownOutcomeFailure("Another call has just begun this action.");
-          await timing.sleep(POLL_MS, context.signal);
+          if (!hasTimeToPoll(call)) throw stillBusyFailure();
+          await timing.sleep(POLL_MS, context.signal).catch(() => Promise.reject(stillBusyFailure()));
           hasWaited ||= live !== undefined;
           continue;
         }

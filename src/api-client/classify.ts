@@ -5,7 +5,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
 import { chars } from "../contract/scalars.ts";
-import { errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
+import { abortFailure, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
 import type { EncodedRequest } from "./encode.ts";
 import { type InvalidJson, parseJson } from "./parse-json.ts";
@@ -297,16 +297,16 @@ export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: 
   });
 }
 
-/** Failure of a call that the client cancelled. `sent`: an attempt, in this call or an earlier one, may have reached the API. */
-export function cancelledFailure(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
-  const unknown = isAction(endpoint) && sent;
-  return new Failure({
-    kind: "cancelled",
-    message: `The call was canceled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
-    retryable: true,
-    sideEffect: unknown ? "unknown" : "none",
-    idempotencyKey: key,
-  });
+/** Failure of a call whose signal was aborted. `sent`: an attempt, in this call or an earlier one, may have reached the API. */
+export function cancelledFailure(
+  endpoint: Endpoint,
+  key: string | undefined,
+  sent: boolean,
+  signal: AbortSignal,
+): Failure {
+  const failure = abortFailure(signal).with({ idempotencyKey: key });
+  if (!isAction(endpoint) || !sent) return failure;
+  return failure.with({ message: `${failure.message} ${MAY_HAVE_TAKEN_EFFECT}`, sideEffect: "unknown" });
 }
 
 /**

@@ -222,7 +222,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
         }
       }
     } catch (error) {
-      if (context.signal.aborted) throw cancelledFailure(endpoint, key, sent);
+      if (context.signal.aborted) throw cancelledFailure(endpoint, key, sent, context.signal);
       if (!(error instanceof Failure)) throw error;
       throw finalFailure(endpoint, withOutage(endpoint, error, timing.clockMs() - sentAt), key, mayHaveTakenEffect);
     }

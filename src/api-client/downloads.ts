@@ -5,10 +5,9 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { withTimeout } from "../core/async.ts";
-import { Failure } from "../core/failure.ts";
+import { abortFailure, Failure } from "../core/failure.ts";
 import { contentTypeOf, withAssetStream } from "./asset-stream.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
-import { cancelledFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
 import type { CallRequest } from "./encode.ts";
 import { assertNameFree, createFile, diskFailure, nameFromHeader, prepareFolder } from "./new-file.ts";
@@ -142,7 +141,7 @@ export function createDownloads(service: ApiClient) {
         const timeoutError = () => incompleteDownloadFailure(download.bytes);
         return await withTimeout(download.done, { signal: context.signal, timeoutMs, timeoutError });
       } catch (error) {
-        throw context.signal.aborted ? cancelledFailure(endpoint, undefined, false) : error;
+        throw context.signal.aborted ? abortFailure(context.signal) : error;
       } finally {
         clearInterval(progressTimer);
         download.waiterCount--;

@@ -3,7 +3,7 @@ import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type FailedAttempt, systemTiming } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
-import { Failure, type FailureKind } from "../core/failure.ts";
+import { abortFailure, Failure, type FailureKind } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments, createToolContext } from "../mcp/tools/call.ts";
@@ -13,7 +13,7 @@ import type { ToolContext } from "../toolkit/tool-context.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { didYouMean, rephraseForUser } from "./errors.ts";
-import { exitCodeOfResult } from "./job-exit-code.ts";
+import { exitCodeOfResult, UNFINISHED } from "./job-exit-code.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
 import { formatTables } from "./tables.ts";
 import { createProgressDisplay } from "./terminal.ts";
@@ -45,12 +45,11 @@ export async function formatHelpOfTool(name: string, environment: NodeJS.Process
 
 async function writeResult(
   tool: Tool,
-  args: Arguments,
+  exitCode: number,
   result: Awaited<ReturnType<Tool["run"]>>,
   context: CommandContext,
 ): Promise<number> {
   const { text, structured, drift, requestId } = result;
-  const exitCode = exitCodeOfResult(tool, args, result);
   const { runtime, flags, inProcess, isJson } = context;
   const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
@@ -136,8 +135,11 @@ export async function runToolCall(
   const progress = createProgressDisplay(process.stderr);
   const limitMs = timeoutSeconds === undefined ? CALL_LIMIT_MS : timeoutSeconds * 1_000;
   const timeout = timeoutSeconds === undefined ? undefined : AbortSignal.timeout(limitMs);
+  const signal = timeout === undefined ? context.signal : AbortSignal.any([context.signal, timeout]);
+  const noteStop = (rest = ""): void =>
+    progress.note(`${context.signal.aborted ? "Stopped" : `Stopped after ${timeoutSeconds} s (--timeout)`}${rest}.`);
   const limits = () => ({
-    signal: timeout === undefined ? context.signal : AbortSignal.any([context.signal, timeout]),
+    signal,
     deadlineAt: systemTiming.clockMs() + limitMs,
     onFailedAttempt: (failed: FailedAttempt) => progress.note(formatRetry(failed)),
   });
@@ -155,13 +157,19 @@ export async function runToolCall(
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
       }),
     );
+    if (signal.aborted)
+      noteStop(
+        tool.isWrite ? `; ${tool.makes ? `the ${tool.makes} continues` : "jobs that were started continue"}` : "",
+      );
   } catch (error) {
-    if (timeout?.aborted) progress.note(`Stopped after ${timeoutSeconds} s (--timeout).`);
-    throw error;
+    if (timeout?.aborted) noteStop();
+    throw signal.aborted && !(error instanceof Failure) ? abortFailure(signal) : error;
   } finally {
     progress.end();
   }
-  return await writeResult(tool, typed, result, context);
+  const exitCode =
+    signal.aborted && tool.isWrite && !result.hasEnded ? UNFINISHED : exitCodeOfResult(tool, typed, result);
+  return await writeResult(tool, exitCode, result, context);
 }
 
 const MAX_CALL_SECONDS = 3_600;

@@ -11,8 +11,14 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
 }
 // stdout carries the protocol: stray output from a dependency would corrupt it.
 console.log = console.info = console.debug = console.error;
-// A reader that closes stdout early is not an error: the command finishes its work.
-process.stdout.on("error", () => undefined);
+let isOutputLost = false;
+process.stdout.on("error", (error) => {
+  // A reader that closes stdout early is not an error: the command finishes its work.
+  if (isOutputLost || ("code" in error && error.code === "EPIPE")) return;
+  isOutputLost = true;
+  process.exitCode = 1;
+  process.stderr.write(`mic-mcp: the output could not be written: ${error.message}.\n`);
+});
 
 const argv = process.argv.slice(2);
 const [command = "serve"] = argv;
@@ -22,5 +28,6 @@ if (command === "serve" || command.startsWith("-")) onSignal(() => process.exit(
 enableCodeCache(process.env);
 // Not awaited, because the build is CommonJS, which has no top-level await.
 import("./main.ts").then(async ({ main }) => {
-  process.exitCode = await main(argv, process.env);
+  const code = await main(argv, process.env);
+  process.exitCode = isOutputLost ? 1 : code;
 });

@@ -137,12 +137,15 @@ const canDraw = (stream: NodeJS.WriteStream): boolean =>
 
 const RETRY_PAUSE_SECONDS = 5;
 
-/** Reads a job until it has ended. Rejects with a Failure if it cannot be read, or with the signal's reason if the signal is aborted. */
+const mayContinue = (job: Job): boolean => isJobInProgress(job) || needsUserAction(job);
+
+/** Reads a job until it has ended (or once), or the signal is aborted. Rejects if it could not be read, also if the signal is aborted. */
 async function followJob(
   jobId: string,
   { service, signal }: { readonly service: ApiClient; readonly signal: AbortSignal },
   onJob: (job: Job) => void,
   onRetry: (failure: Failure) => void,
+  isOnce: boolean,
 ): Promise<Job> {
   const { timing } = service;
 
@@ -155,7 +158,7 @@ async function followJob(
         onJob(value.data);
         return value.data;
       } catch (error) {
-        if (!(error instanceof Failure) || signal.aborted || !error.facts.retryable) throw error;
+        if (!(error instanceof Failure) || signal.aborted || isOnce || !error.facts.retryable) throw error;
         onRetry(error);
         await timing.sleep((error.facts.retryAfterSeconds ?? RETRY_PAUSE_SECONDS) * 1_000, signal);
       }
@@ -165,11 +168,11 @@ async function followJob(
   const source = {
     read,
     version: ({ resourceVersion }: Job) => resourceVersion,
-    isInProgress: (job: Job) => isJobInProgress(job) || needsUserAction(job),
+    isInProgress: mayContinue,
     onRead: () => undefined,
   };
   const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };
-  return await poll(source, Number.POSITIVE_INFINITY, limits);
+  return await poll(source, isOnce ? 0 : Number.POSITIVE_INFINITY, limits);
 }
 
 async function watchJob(jobId: string, timeoutSeconds: number | undefined, context: CommandContext): Promise<number> {
@@ -177,29 +180,32 @@ async function watchJob(jobId: string, timeoutSeconds: number | undefined, conte
   const { ports, redactor } = runtime;
   const { redact } = redactor;
   const { stdout, stderr } = process;
-  const timeout = timeoutSeconds === undefined ? [] : [AbortSignal.timeout(timeoutSeconds * 1_000)];
+  const isOnce = timeoutSeconds === 0;
+  const timeout = timeoutSeconds === undefined || isOnce ? [] : [AbortSignal.timeout(timeoutSeconds * 1_000)];
   const signal = AbortSignal.any([stopped, ...timeout]);
   const createView =
     !isJson && canDraw(stdout) ? createStageDrawing : createLineView(isJson ? formatJsonLine : formatLine);
   const view = createView(stdout);
-  let job: Job;
-  let isRead = false;
-  try {
-    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Retrying.\n`));
-    const onJob = (read: Job): void => {
-      isRead = true;
-      view.show(read);
-    };
-    job = await followJob(jobId, { service: ports.api, signal }, onJob, onRetry);
-  } catch (error) {
-    view.end();
-    if (!signal.aborted) throw error;
+  function writeStop(state: string): void {
     const again = ["mic-mcp watch", quoteForShell(escapeText(jobId)), ...flags].join(" ");
     const reason = stopped.aborted ? "Stopped watching" : `Stopped watching after ${timeoutSeconds} s`;
-    stderr.write(`${redact(`${reason}; the job keeps running. Run ${again} to watch it again.`)}\n`);
-    return isRead ? UNFINISHED : 1;
+    stderr.write(`${redact(`${reason}; ${state}. Run ${again} to watch it again.`)}\n`);
   }
-  view.end();
+  let job: Job;
+  try {
+    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Retrying.\n`));
+    job = await followJob(jobId, { service: ports.api, signal }, view.show, onRetry, isOnce);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    writeStop("the job was not read");
+    return 1;
+  } finally {
+    view.end();
+  }
+  if (mayContinue(job)) {
+    writeStop("the job keeps running");
+    return UNFINISHED;
+  }
   const { summary, nextStep } = await describeJobWith(ports)(job, ports.api.timing.now());
   if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, summary, nextStep }))}\n`);
   else {

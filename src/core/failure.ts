@@ -84,6 +84,15 @@ export const notConfigured = (message: string, next: string): Failure =>
 export const forbidden = (message: string, next: string): Failure =>
   new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
 
+/** Failure of a call or of one step whose signal was aborted, at its time limit or by the client. It changed nothing. */
+export function abortFailure({ reason }: AbortSignal): Failure {
+  const isTimeout = reason instanceof Error && reason.name === "TimeoutError";
+  const [kind, message] = isTimeout
+    ? (["timeout", "The time limit of the call is over."] as const)
+    : (["cancelled", "The call was canceled."] as const);
+  return new Failure({ kind, message, retryable: true, sideEffect: "none" });
+}
+
 /** Returns the code of a Node error, such as "EEXIST"; empty if it has none. */
 export const errorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";

@@ -34,17 +34,9 @@ export interface PollTarget<T> {
   readonly minPauseMs?: number;
 }
 
-const waitCanceledFailure = new Failure({
-  kind: "cancelled",
-  message: "The client cancelled the wait; the resource itself continues.",
-  retryable: true,
-  sideEffect: "none",
-});
-
 /**
  * Reads until the resource stops changing or `seconds` have passed, and returns the newest state. It reads often while the resource changes,
- * and rarely otherwise. If a later read fails and could be repeated, returns the state that was read before. Throws Failure (cancelled) if
- * the client cancels the call.
+ * and rarely otherwise. If the call is aborted, or a later read fails and could be repeated, returns the state that was read before.
  */
 export async function poll<T>(
   target: PollTarget<T>,
@@ -73,8 +65,7 @@ export async function poll<T>(
     }
     return value;
   } catch (error) {
-    if (signal.aborted) throw waitCanceledFailure;
-    if (error instanceof Failure && error.facts.retryable) return value;
+    if (signal.aborted || (error instanceof Failure && error.facts.retryable)) return value;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { Actions } from "../actions/actions.ts";
 import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
-import { Failure } from "../core/failure.ts";
+import { abortFailure, Failure } from "../core/failure.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { RecipeOfferCache, RetryCache } from "./caches.ts";
 import type { LinkedFiles } from "./linked-files.ts";
@@ -68,8 +68,12 @@ export interface ToolContext extends Ports, CallContext {
   report(progress: Progress): void;
 }
 
-/** Returns the Failure of one step of a call. Throws the error again if it is not a Failure, or if the call was canceled. */
+/**
+ * Returns the Failure of one step of a call, also if the call was aborted: a call that has begun an action returns what it knows of it.
+ * Throws any other error again.
+ */
 export function toStepFailure(error: unknown, { signal }: Pick<ToolContext, "signal">): Failure {
-  if (error instanceof Failure && !signal.aborted) return error;
+  if (error instanceof Failure) return error;
+  if (signal.aborted) return abortFailure(signal);
   throw error;
 }

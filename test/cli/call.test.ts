@@ -166,9 +166,9 @@ testUnless(
     const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
     await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
     waiting.process.kill("SIGTERM");
-    expect(await waiting.exit).toEqual({ code: 1, signal: null });
-    expect(waiting.stdout()).toBe("");
-    expect(waiting.stderr()).toContain("The client cancelled the wait; the resource itself continues.");
+    expect(await waiting.exit).toEqual({ code: 6, signal: null });
+    expect(waiting.stdout()).toContain(`mic-mcp watch ${jobId}`);
+    expect(waiting.stderr()).toMatch(/^Stopped\.$/m);
     expect(waiting.stderr()).not.toContain("\u001b");
   },
 );
@@ -195,8 +195,8 @@ testUnless(terminalsMissing, "a terminal shows a bar that disappears at the end,
   const jobId = await user.job(FILE.succeeds);
   const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
   await waiting.answer("[------------------------] ", CTRL_C);
-  expect(await waiting.exit).toBe(1);
-  expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
+  expect(await waiting.exit).toBe(6);
+  expect(waiting.screen()).toContain("\u001b[2KStopped.");
   const table = runOnTerminal(user.env, ["call", "list_states"]);
   expect(await table.exit).toBe(0);
   expect(table.screen()).not.toContain("\t");

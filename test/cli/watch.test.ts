@@ -39,6 +39,18 @@ test("watch --timeout stops with exit code 6, and the job keeps running", async 
   expect(stderr).toContain(`Stopped watching after 1 s; the job keeps running. Run mic-mcp watch ${jobId}`);
 });
 
+test("watch --timeout 0 reads the job once: exit code 6 while it runs, and the error if it does not exist", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  expect(await user.type("watch", jobId, "--timeout", "0")).toMatchObject({
+    code: 6,
+    stderr: expect.stringContaining(`the job keeps running. Run mic-mcp watch ${jobId}`),
+  });
+  const { code, stderr } = await user.type("watch", "micjob_x", "--timeout", "0");
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("not_found") });
+  expect(stderr).not.toContain("keeps running");
+});
+
 testUnless(posixMissing, "watch continues while the API is temporarily unavailable", async () => {
   const user = await userForTest();
   const jobId = await user.job(FILE.succeeds);
@@ -49,7 +61,7 @@ testUnless(posixMissing, "watch continues while the API is temporarily unavailab
   await expect.poll(watching.stderr).toContain("Retrying.");
   watching.process.kill("SIGINT");
   expect(await watching.exit).toEqual({ code: 1, signal: null });
-  expect(watching.stderr()).toContain(`the job keeps running. Run mic-mcp watch ${jobId}`);
+  expect(watching.stderr()).toContain(`the job was not read. Run mic-mcp watch ${jobId}`);
   expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
 });
 

@@ -169,6 +169,8 @@ interface RetryResult {
   readonly replay?: Replay | undefined;
   /** True if an unresolved identical call was resolved under its own key instead. */
   readonly hasUnusedKey?: boolean;
+  /** The new job, as the call that retried it returned it. */
+  readonly made?: Job;
   readonly failure?: Failure;
 }
 
@@ -253,7 +255,7 @@ async function toFailedResult(jobId: string, failure: Failure, ctx: ToolContext)
   return { row, isWorthRepeating: isUnresolved && facts.retryable, failure };
 }
 
-/** Waits until the Retry-After time has passed; returns false if less than `minMs` of the call would remain then. */
+/** Waits until the Retry-After time has passed; returns false if the call is aborted, or less than `minMs` of it would remain then. */
 async function waitForRetryAfter(
   pace: SharedRetryAfter,
   context: CallContext,
@@ -263,9 +265,9 @@ async function waitForRetryAfter(
   for (;;) {
     const waitMs = pace.heldUntilAt - timing.clockMs();
     const afterWait = { ...context, deadlineAt: context.deadlineAt - Math.max(0, waitMs) };
-    if (!hasTimeToAct(afterWait, timing, minMs)) return false;
+    if (context.signal.aborted || !hasTimeToAct(afterWait, timing, minMs)) return false;
     if (waitMs <= 0) return true;
-    await timing.sleep(waitMs, context.signal);
+    await timing.sleep(waitMs, context.signal).catch((error: unknown) => void toStepFailure(error, context));
   }
 }
 
@@ -345,7 +347,7 @@ async function retryEach(
       if (note !== undefined)
         return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note } };
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
-      return { row, replay, hasUnusedKey: isKeyUnused(idempotencyKey, action) };
+      return { row, replay, hasUnusedKey: isKeyUnused(idempotencyKey, action), made: data };
     } catch (error) {
       return await toFailedResult(jobId, toStepFailure(error, ctx), ctx);
     }
@@ -508,7 +510,8 @@ export async function retryMany(
   const all = [...(await retryEach(selection.jobs, args, stopRule, ctx)), ...selection.givenUp];
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
   const seconds = stopRule.reason ? 0 : secondsLeft(waitSeconds, startedAt, timing);
-  const options = { until: "all", seconds, stopRule, done: selection.jobs.length } as const;
+  const known = all.flatMap((result) => result.made ?? []);
+  const options = { until: "all", seconds, stopRule, known, done: selection.jobs.length } as const;
   const watched = made.length > 0 && seconds > 0 ? await watchJobs(made, options, ctx) : undefined;
   const newJobs = new Map(watched?.map(({ id, job }) => [id, job]));
   const rows = all.map(({ row }) => withNewJob(row, newJobs.get(row.newJobId ?? "")));

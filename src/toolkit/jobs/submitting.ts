@@ -16,7 +16,7 @@ import { jobStatus } from "../describe/job.ts";
 import { pollResource } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
-import type { ToolContext } from "../tool-context.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput, rethrowUnreadable } from "./inputs.ts";
 import { describeJobWith, describeRunWith } from "./job-history.ts";
@@ -310,6 +310,6 @@ export async function runJob(
     const [inputNote] = own.registeredAgain;
     return inputNote === undefined ? result : { ...result, inputNote };
   } catch (error) {
-    throw error instanceof Failure ? withEarlierSteps(own, error) : error;
+    throw withEarlierSteps(own, toStepFailure(error, ctx));
   }
 }

@@ -106,7 +106,7 @@ const MAX_FINAL_READ_SECONDS = 2;
 
 /**
  * Reads the jobs, or their latest retries, until all or any of them have stopped, a failure concerns all of them, or time is up. A job whose
- * last request has no response by then is returned as it was read before. Throws Failure on cancellation.
+ * last request has no response by then is returned as it was read before. Throws Failure if the call is aborted before a job was read.
  */
 export async function watchJobs(
   ids: readonly string[],
@@ -121,12 +121,15 @@ export async function watchJobs(
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
     if (before && !isInProgress(before)) return before;
+    const last = before?.job ?? readJustNow.get(id);
     try {
-      const last = before?.job ?? readJustNow.get(id);
       const job = last && !isJobInProgress(last) ? last : (await readJob(last?.id ?? id, ctx)).value.data;
       return { id, job: await followRetries(job, ctx) };
     } catch (error) {
-      return { id, job: before?.job, failure: toStepFailure(error, ctx) };
+      const failure = toStepFailure(error, ctx);
+      if (!ctx.signal.aborted) return { id, job: before?.job, failure };
+      if (last === undefined) throw failure;
+      return { id, job: last };
     }
   }
 
