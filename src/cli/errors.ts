@@ -2,6 +2,7 @@
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
 import { errorCode, errorMessage, type Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
+import { mapOwnWords } from "../core/untrusted-text.ts";
 import { type Command, flagsOf } from "./commands.ts";
 
 /** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
@@ -59,11 +60,18 @@ const PHRASES: readonly (readonly [agent: RegExp, user: string])[] = [
   [/\bpass idempotencyKey (\S+)\./g, "add idempotencyKey=$1."],
 ];
 
-export const rephraseForUser = (text: string): string =>
-  PHRASES.reduce((phrase, [agent, user]) => phrase.replace(agent, user), text).replace(
+const rephraseWords = (words: string): string =>
+  PHRASES.reduce((phrase, [agent, user]) => phrase.replace(agent, user), words).replace(
     /\bAsk the user to (.)/g,
     (_, letter: string) => letter.toUpperCase(),
   );
+
+/** Rows of a table have tabs. They and quoted text are data, and stay as they are. */
+export const rephraseForUser = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => (line.includes("\t") ? line : mapOwnWords(line, rephraseWords)))
+    .join("\n");
 
 /** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
 export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {

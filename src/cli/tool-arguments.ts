@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/json.ts";
 import { UsageError } from "../core/config.ts";
-import { escapeText } from "../core/untrusted-text.ts";
+import { blankQuotedText, escapeText } from "../core/untrusted-text.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { didYouMean } from "./errors.ts";
 import { formatColumns } from "./help.ts";
@@ -238,7 +238,7 @@ function endOfObject(text: string, start: number): number {
 export function toShellCommands(text: string, flags: readonly string[] = []): string {
   const parts: string[] = [];
   let end = 0;
-  for (const { 0: call, index, 1: tool = "" } of text.matchAll(/\b([a-z]+_[a-z_]+) (?=\{)/g)) {
+  for (const { 0: call, index, 1: tool = "" } of blankQuotedText(text).matchAll(/\b([a-z]+_[a-z_]+) (?=\{)/g)) {
     if (index < end) continue;
     const start = index + call.length;
     parts.push(text.slice(end, index));

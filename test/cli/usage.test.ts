@@ -15,10 +15,11 @@ import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { serveForTest } from "../support/http-server.ts";
+import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
-import { posixMissing, testUnless } from "../support/unless.ts";
+import { linuxMissing, posixMissing, testUnless } from "../support/unless.ts";
 
 const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before, 4 not configured,\n5 job not successful or not submitted, 6 job not finished.";
@@ -281,7 +282,8 @@ test("no text for agents asks the user at the terminal to ask the user", async (
     .split("\n");
   const texts = lines.filter((line) => /\b(ask|tell) the user\b/i.test(line) && !/^\s*(\/?\*|\/\/)/.test(line));
   expect(texts.length).toBeGreaterThan(40);
-  for (const text of texts) expect(rephraseForUser(text)).not.toMatch(/\b(ask|tell) the user\b/i);
+  // Quoted text is data.
+  for (const text of texts) expect(rephraseForUser(text.replaceAll('"', ""))).not.toMatch(/\b(ask|tell) the user\b/i);
 });
 
 testUnless(terminalsMissing, "mic-mcp without arguments on a terminal shows its first commands", async () => {
@@ -304,3 +306,21 @@ testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is
     /^FAIL base URL .*\n +-> .*run mic-mcp demo\..* run mic-mcp login, or set MIC_BASE_URL[\s\S]*Some checks failed/m,
   );
 });
+
+testUnless(
+  linuxMissing,
+  "a command whose output cannot be written exits with 1 and says so; a reader that closes its pipe is no error",
+  () => {
+    for (const args of ["--help", "completion bash", "status --json"]) {
+      const command = `${JSON.stringify(process.execPath)} ${entryArguments().join(" ")} ${args}`;
+      const options = { encoding: "utf8", env: bareEnvironment("/nonexistent") } as const;
+      const full = spawnSync("bash", ["-c", `${command} > /dev/full`], options);
+      expect({ code: full.status, stderr: full.stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^mic-mcp: the output could not be written: ENOSPC.*\n$/m),
+      });
+      const closed = spawnSync("bash", ["-c", `(sleep 0.5; ${command}) | true; exit \${PIPESTATUS[0]}`], options);
+      expect({ code: closed.status, stderr: closed.stderr }).toEqual({ code: 0, stderr: "" });
+    }
+  },
+);

@@ -9,7 +9,7 @@ import {
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { errorMessage, type FailureFacts } from "../../core/failure.ts";
+import { abortFailure, errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
@@ -108,13 +108,6 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
   };
 }
 
-const canceledFacts: FailureFacts = {
-  kind: "cancelled",
-  message: "The call was canceled by the client.",
-  retryable: true,
-  sideEffect: "none",
-};
-
 const DECLINED_SUMMARY = "The user declined; nothing was sent. Do not call it again unless the user asks for it.";
 const DECLINED: CallToolResult = {
   content: [{ type: "text", text: DECLINED_SUMMARY }],
@@ -142,7 +135,11 @@ function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { of
   const adapted: FailureFacts = {
     ...facts,
     ...(key !== undefined && !isRejected && { idempotencyKey: key }),
-    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })) }),
+    // If the failure has a status, the messages are the API's.
+    ...(fieldErrors &&
+      facts.status === undefined && {
+        fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })),
+      }),
     ...(next !== undefined && { next: adapt(next) }),
   };
   const { next: advice, ...others } = adapted;
@@ -229,7 +226,8 @@ export async function callTool(
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
-    const facts = signal.aborted && OWN_FAILURES.has(thrown.kind) ? canceledFacts : withOfferedAdvice(thrown, runtime);
+    const facts =
+      signal.aborted && OWN_FAILURES.has(thrown.kind) ? abortFailure(signal).facts : withOfferedAdvice(thrown, runtime);
     answer = failureResult(tool, facts);
     callLog.logFailure(facts, error);
     if (tool.isWrite && isForbiddenByServer(facts))
