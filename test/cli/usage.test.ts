@@ -319,7 +319,7 @@ testUnless(
         code: 1,
         stderr: expect.stringMatching(/^mic-mcp: the output could not be written: ENOSPC.*\n$/m),
       });
-      const closed = spawnSync("bash", ["-c", `(sleep 0.5; ${command}) | true; exit \${PIPESTATUS[0]}`], options);
+      const closed = spawnSync("bash", ["-c", `set -o pipefail; (sleep 0.5; ${command}) | true`], options);
       expect({ code: closed.status, stderr: closed.stderr }).toEqual({ code: 0, stderr: "" });
     }
   },
