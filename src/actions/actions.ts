@@ -304,7 +304,7 @@ export function createActions(
 
   /**
    * Returns the action of a call: the one with its key. For a call without a key, the latest identical action, live or not. For a new key,
-   * the latest identical action without a known outcome: it must be resolved first if it can still be sent again.
+   * the latest identical action without a known outcome: it must be resolved first if sending it again can show the outcome.
    */
   async function findAction(
     openedJournal: Journal,
@@ -319,7 +319,10 @@ export function createActions(
     assertNotMistypedKey(call);
     if (key === undefined) return await openedJournal.findLatest(service, call.tool, identity);
     const unresolved = await openedJournal.findUnresolved(service, call.tool, identity);
-    return unresolved && { action: unresolved, isLive: !isTooOldToResend(ageMs(unresolved, call)) };
+    if (!unresolved) return undefined;
+    // The API refuses the recorded version of the job, so sending the same bytes again cannot show the outcome.
+    const isRefused = failureFrom(unresolved.outcome)?.kind === "precondition_failed";
+    return { action: unresolved, isLive: !isRefused && !isTooOldToResend(ageMs(unresolved, call)) };
   }
 
   /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */

@@ -96,10 +96,8 @@ const CHANGES: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   "the registrations are deleted": ({ change }) => change(`DELETE FROM actions WHERE ${REGISTRATIONS}`),
   "the outcome of the registrations was not recorded": ({ change }) =>
     change(`UPDATE actions SET state = 'unknown', outcome = NULL, resource_id = NULL WHERE ${REGISTRATIONS}`),
-  "the registrations are in progress in a dead process": ({ change }) =>
-    change(
-      `UPDATE actions SET state = 'in_progress', owner = 'dead', lease_until = 0, resource_id = NULL WHERE ${REGISTRATIONS}`,
-    ),
+  "the registrations are in progress in a process that no longer works on them": ({ change }) =>
+    change(`UPDATE actions SET state = 'in_progress', lease_until = 0, resource_id = NULL WHERE ${REGISTRATIONS}`),
   "the registrations are as old as the retention, and another server prunes them": async ({ change, restart }) => {
     await change(`UPDATE actions SET updated_at = updated_at - $1 WHERE ${REGISTRATIONS}`, [25 * HOUR_MS]);
     await restart({ MIC_ACTION_RETENTION_DAYS: "1" });

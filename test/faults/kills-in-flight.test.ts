@@ -369,10 +369,11 @@ async function runGroup(
   const usesNewKeys = plan.usesNewKeys === true;
   const intents = await createIntents(service, gate, random, seed, usesNewKeys);
   const withNewKey = async (intent: Intent, attempt: number): Promise<Intent> => {
+    if (!usesNewKeys || attempt === 0) return intent;
     const rows = await journal.database.query("SELECT key FROM actions WHERE state = 'succeeded'");
     const succeeded = new Set(rows.map(({ key }) => key));
     const isRecorded = intent.units.some((unit) => gate.commandsFor(unit).some(({ key }) => succeeded.has(key)));
-    if (isRecorded || !usesNewKeys || attempt === 0) return intent;
+    if (isRecorded) return intent;
     counts["calls with a new key"] += 1;
     return {
       ...intent,

@@ -159,8 +159,10 @@ interface JobScan {
   readonly requestId: string;
   /** Milliseconds since the action's latest attempt before the first call that read. Refused repetitions since then had no effect. */
   readonly idleMs: number;
-  /** True if the list was read to its end. */
+  /** True if the list was read to its end, and no item broke the contract. */
   readonly isComplete: boolean;
+  /** Number of items that break the contract. They may be the job that is looked for, so a call with a cursor would not help. */
+  readonly leftOutCount: number;
   /** Present if the next call can continue to read with it. */
   readonly cursor: string | undefined;
 }
@@ -177,7 +179,7 @@ async function scanJobs(
   const [, readBefore, hadMatches, attemptedAt = Math.round(now - idleMs), start] =
     cursor === undefined ? [] : parsePosition(cursor, key);
   const search = { workspaceId, limit: MAX_READ, cursor: start, filter: { matches }, isFull: false };
-  const { data, page, jobs, meta } = await findJobs(search, ctx);
+  const { data, page, jobs, meta, leftOut } = await findJobs(search, ctx);
   const created = await ctx.actions.findManyCreationArguments(data.map(({ id }) => id));
   const found = data
     .filter(({ id }) => !created.has(id))
@@ -190,19 +192,28 @@ async function scanJobs(
     hadMatches: hadMatches ?? false,
     requestId: meta.requestId,
     idleMs: now - attemptedAt,
-    isComplete: !page.hasMore,
+    isComplete: !page.hasMore && leftOut.length === 0,
+    leftOutCount: leftOut.length,
     cursor:
-      page.nextCursor === null ? undefined : formatPosition([key, readCount, hasMatches, attemptedAt, page.nextCursor]),
+      page.nextCursor === null || leftOut.length > 0
+        ? undefined
+        : formatPosition([key, readCount, hasMatches, attemptedAt, page.nextCursor]),
   };
 }
 
 /** Finding for a list that was not read to its end. */
-const unfinishedFinding = (text: string, { cursor }: JobScan): Finding => ({
-  outcome: "still unknown",
-  finding: `${text} The list has more jobs${cursor === undefined ? ", but the API returned no cursor for them" : ""}.`,
-  isWorthRepeating: true,
-  cursor,
-});
+const unfinishedFinding = (text: string, { cursor, leftOutCount }: JobScan): Finding =>
+  leftOutCount > 0
+    ? {
+        outcome: "still unknown",
+        finding: `${text} ${formatCount(leftOutCount, "job")} in the list could not be read, because the API's answer breaks its contract.`,
+      }
+    : {
+        outcome: "still unknown",
+        finding: `${text} The list has more jobs${cursor === undefined ? ", but the API returned no cursor for them" : ""}.`,
+        isWorthRepeating: true,
+        cursor,
+      };
 
 /** Looks for a retry of the job. Throws Failure if the job or the first page of jobs cannot be read. */
 async function readRetry(action: ActionStatus, { cursor }: ResolveArguments, ctx: ToolContext): Promise<Finding> {
