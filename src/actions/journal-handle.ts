@@ -1,4 +1,5 @@
 // This module opens the journal when it is first needed, and deletes old rows from then on.
+import { setImmediate as yieldToEvents } from "node:timers/promises";
 import { memoizeUntilFailure } from "../core/async.ts";
 import { type Database, journalFailure, postgresFailure, sqliteFailure } from "../store/database.ts";
 import { type Journal, type OpenJournalOptions, openJournal } from "./journal.ts";
@@ -34,13 +35,14 @@ export function createJournalHandle(options: JournalOptions) {
   let pruneTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  /** Deletes old rows, one batch after the other. After an error, the next attempt is an hour later. */
+  /** Deletes old rows in batches, with other work in between. After an error, the next attempt is an hour later. */
   async function prune(journal: Journal): Promise<void> {
     const { retentionMs, auditRetentionMs } = options;
     try {
-      while (!isClosed && (await journal.prune(retentionMs)));
+      while (!isClosed && (await journal.prune(retentionMs))) await yieldToEvents();
       if (auditRetentionMs !== undefined && !isClosed) await journal.maintainAudit(auditRetentionMs);
-      while (auditRetentionMs !== undefined && !isClosed && (await journal.pruneAudit(auditRetentionMs)));
+      while (auditRetentionMs !== undefined && !isClosed && (await journal.pruneAudit(auditRetentionMs)))
+        await yieldToEvents();
     } catch {}
   }
 
@@ -50,7 +52,7 @@ export function createJournalHandle(options: JournalOptions) {
       const journal = await openJournal(database, options);
       // The first batch is deleted immediately: if that fails, no action can be recorded either.
       const hasMore = await journal.prune(options.retentionMs);
-      if (hasMore || options.auditRetentionMs !== undefined) pruning = prune(journal);
+      if (hasMore || options.auditRetentionMs !== undefined) pruning = yieldToEvents().then(() => prune(journal));
       pruneTimer = setInterval(() => {
         pruning = prune(journal);
       }, PRUNE_INTERVAL_MS).unref();

@@ -52,6 +52,17 @@ test("1,000 old actions are deleted at once and the other old ones soon after, a
   await expect.poll(() => countActions(database)).toBe(11);
 });
 
+test("other work runs between the batches in which old actions are deleted", async () => {
+  await (await createHandle().open()).insert(newAction());
+  const database = await openDatabase();
+  await insertOldActions(database, 5_000, 31);
+  const journal = createHandle();
+  await journal.open();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await countActions(database)).toBeGreaterThan(1_000);
+  await expect.poll(() => countActions(database)).toBe(1);
+});
+
 test("actions that become old after the start are deleted within an hour", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
