@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createLeaseMonitor, LEASE_MS } from "../../src/actions/claims.ts";
+import { createLateWrites, createLeaseMonitor, LEASE_MS } from "../../src/actions/claims.ts";
 import type { Journal, StoredAction } from "../../src/actions/journal.ts";
 import { isOwnerDead, processOwner } from "../../src/core/owner.ts";
 import { createLatch } from "../support/latch.ts";
@@ -98,4 +98,18 @@ test("this process is alive, an earlier process with the same id is dead, and an
   expect(isOwnerDead(processOwner)).toBe(false);
   expect(isOwnerDead(ownerNameFor(here, process.pid))).toBe(true);
   for (const name of ["{}", '["x"]', "not JSON"]) expect(isOwnerDead(name)).toBe(false);
+});
+
+test("a late write that succeeds does not discard a newer one of the same action, which is written next", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const written: string[] = [];
+  const { released, release } = createLatch();
+  const late = createLateWrites();
+  late.add(stored, () => released.then(() => void written.push("first")));
+  await vi.runOnlyPendingTimersAsync();
+  late.add(stored, async () => void written.push("second"));
+  release();
+  await vi.runAllTimersAsync();
+  expect(written).toEqual(["first", "second"]);
 });

@@ -1,5 +1,5 @@
 // Tests the journal file under a running server: once moved, removed or replaced, it refuses every write until a restart.
-import { copyFile, readdir, rename, rm, symlink } from "node:fs/promises";
+import { chmod, copyFile, readdir, rename, rm, stat, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
@@ -8,6 +8,7 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 import { benchForTest } from "./bench.ts";
 import { insertAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
 
@@ -168,3 +169,16 @@ test("SQLite syncs each commit, and on macOS also flushes the disk's own cache",
   expect(await database.query("PRAGMA fullfsync")).toEqual([{ fullfsync: 1 }]);
   expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
 });
+
+testUnless(
+  posixMissing,
+  "opening a journal that other users can read makes it readable only by this user",
+  async () => {
+    const stateDir = await folderForTest();
+    await (await openSqlite(stateDir)).close();
+    const path = join(stateDir, FILE);
+    await chmod(path, 0o644);
+    await openForTest(stateDir);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  },
+);
