@@ -21,7 +21,7 @@ const PARTS = {
   postgres: { source: "src/store/postgres.ts", maxKiB: 75 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   demo: { source: "src/demo/demo.ts", maxKiB: 8 },
-  jsonc: { source: "src/cli/jsonc.ts", maxKiB: 40 },
+  syntaxes: { source: "src/cli/syntaxes.ts", maxKiB: 60 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_790 },
   telemetry: { source: "src/telemetry/otel.ts", maxKiB: 640 },
   "keychain-worker": { source: "src/credentials/keychain/worker.ts", maxKiB: 140 },

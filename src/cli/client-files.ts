@@ -1,4 +1,4 @@
-// Finds, reads and edits the configuration files of MCP clients, in which `mic-mcp install` adds an entry for this server.
+// Finds and reads the configuration files of MCP clients, in which `mic-mcp install` adds an entry for this server, and edits JSON.
 import { readdir, readFile } from "node:fs/promises";
 import { posix, win32 } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +7,8 @@ import { UsageError } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
 import { homeFolder, ifAbsolute, isAbsolutePath } from "../core/platform-folders.ts";
 import type { INSTALL_CLIENTS } from "./commands.ts";
-import type { ParseError } from "./jsonc.ts";
+import type { ParseError } from "./syntaxes.ts";
+import { quoteForShell } from "./tool-arguments.ts";
 
 interface Machine {
   readonly platform: NodeJS.Platform;
@@ -23,8 +24,8 @@ interface ClientFormat {
   readonly files: (machine: Machine) => readonly string[];
   /** The key whose value has an entry for each server (default mcpServers). */
   readonly key?: "mcpServers" | "servers" | "mcp_servers";
-  /** Default JSON. */
-  readonly syntax?: "TOML";
+  /** The client's command that edits its file. The file is TOML, which no library edits without losing comments. Default: a JSON file. */
+  readonly editor?: "codex mcp";
   /** Fields that the client requires in addition to `command` and `args`. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
@@ -69,7 +70,12 @@ const inClaudeData =
 /** The names and formats are those of the clients' documentation, November 2026. */
 export const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFormat>> = {
   claude: { title: "Claude Code", files: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"), fields: { type: "stdio" } },
-  codex: { title: "Codex", files: inHome("CODEX_HOME", ".codex", "config.toml"), key: "mcp_servers", syntax: "TOML" },
+  codex: {
+    title: "Codex",
+    files: inHome("CODEX_HOME", ".codex", "config.toml"),
+    key: "mcp_servers",
+    editor: "codex mcp",
+  },
   gemini: { title: "Gemini CLI", files: inHome(undefined, ".gemini", "settings.json") },
   copilot: {
     title: "Copilot CLI",
@@ -84,16 +90,31 @@ export const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFo
 const DEFAULT_KEY = "mcpServers";
 
 type Entry = Readonly<Record<string, unknown>>;
+type Launch = Entry & { readonly command: string; readonly args: readonly string[] };
 
 /** The configuration cannot be changed safely; the user has to add the entry. */
 export class CannotEdit extends Error {}
 
 /** Parses JSON with comments and trailing commas, which VS Code and Gemini CLI accept. */
-async function parseServers(text: string, key: string) {
-  const { parse } = await import("./jsonc.ts");
+async function parseJsonc(text: string): Promise<unknown> {
+  const { parseJson } = await import("./syntaxes.ts");
   const errors: ParseError[] = [];
-  const settings: unknown = text.trim() === "" ? {} : parse(text, errors, { allowTrailingComma: true });
+  const settings: unknown = text.trim() === "" ? {} : parseJson(text, errors, { allowTrailingComma: true });
   if (errors.length > 0) throw new CannotEdit("it is not valid JSON");
+  return settings;
+}
+
+async function parseToml(text: string): Promise<unknown> {
+  const { parseToml: parse } = await import("./syntaxes.ts");
+  try {
+    return parse(text, { integersAsBigInt: "asNeeded" });
+  } catch {
+    throw new CannotEdit("it is not valid TOML");
+  }
+}
+
+async function parseServers(text: string, key: string, parse = parseJsonc) {
+  const settings = await parse(text);
   const servers = isJsonObject(settings) ? (settings[key] ?? {}) : undefined;
   if (!isJsonObject(settings) || !isJsonObject(servers)) throw new CannotEdit(`${key} is not an object`);
   return { settings, servers };
@@ -101,7 +122,7 @@ async function parseServers(text: string, key: string) {
 
 /** Replaces or removes (undefined) one server. Comments and the format of everything else stay. */
 async function setServer(text: string, key: string, name: string, server: Entry | undefined): Promise<string> {
-  const { applyEdits, modify } = await import("./jsonc.ts");
+  const { applyEdits, modify } = await import("./syntaxes.ts");
   const { settings, servers } = await parseServers(text, key);
   if (text.trim() === "") return `${JSON.stringify({ [key]: { [name]: server } }, null, 2)}\n`;
   const indentation = /^[\t ]+(?=")/m.exec(text)?.[0] ?? "  ";
@@ -115,78 +136,10 @@ async function setServer(text: string, key: string, name: string, server: Entry 
   return /\n$/.test(edited) ? edited : `${edited}\n`;
 }
 
-async function editJson(text: string, name: string, entry: Entry, key: string): Promise<string> {
-  const before = (await parseServers(text, key)).servers[name] ?? {};
-  if (!isJsonObject(before)) throw new CannotEdit(`${key}.${name} is not an object`);
-  const after = { ...before, ...entry };
-  return isDeepStrictEqual(before, after) ? text : await setServer(text, key, name, after);
-}
-
-const removeFromJson = async (text: string, name: string, key: string): Promise<string> =>
-  Object.hasOwn((await parseServers(text, key)).servers, name) ? await setServer(text, key, name, undefined) : text;
-
-const TOML_NAME = /^[A-Za-z0-9_-]+$/;
-
-const formatTomlHeader = (name: string, key: string): string =>
-  `[${key}.${TOML_NAME.test(name) ? name : JSON.stringify(name)}]`;
-
-const formatTomlEntry = (name: string, entry: Entry, key: string): string =>
-  [
-    formatTomlHeader(name, key),
-    // Strings and lists of strings are the same in JSON and TOML.
-    ...Object.entries(entry).map(([field, value]) => `${field} = ${JSON.stringify(value)}`),
-  ].join("\n");
-
-/** Throws CannotEdit if the text may have the entry as an inline table, a table of all servers, dotted keys, or with a quoted name. */
-function refuseOtherTomlForms(text: string, name: string, key: string): void {
-  const table = `["']?${key}["']?\\s*`;
-  const unsupportedTomlForms = `^\\s*(${table}=|\\[\\s*${table}\\]|\\[?\\s*${table}\\.\\s*["']?${name}["']?\\s*[\\].=])`;
-  if (new RegExp(unsupportedTomlForms, "m").test(text))
-    throw new CannotEdit(`it may have an entry ${name} in another form`);
-}
-
-/** Like `editJson`. Changes only lines of this entry, and only if they have the form in which this program writes them. */
-function editToml(text: string, name: string, entry: Entry, key: string): string {
-  const block = formatTomlEntry(name, entry, key);
-  const [header = ""] = block.split("\n");
-  const lines = text.split("\n");
-  const at = lines.findIndex((line) => line.trim() === header);
-  if (at < 0) {
-    refuseOtherTomlForms(text, name, key);
-    return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${text === "" ? "" : "\n"}${block}\n`;
-  }
-  for (const [field, value] of Object.entries(entry)) {
-    const end = lines.findIndex((line, index) => index > at && line.trimStart().startsWith("["));
-    const line = lines.findIndex(
-      (each, index) =>
-        index > at && (end < 0 || index < end) && new RegExp(`^${field}\\s*=\\s*(".*"|\\[.*\\])\\s*$`).test(each),
-    );
-    if (line < 0) throw new CannotEdit(`its entry ${name} has another form`);
-    lines[line] = `${field} = ${JSON.stringify(value)}`;
-  }
-  return lines.join("\n");
-}
-
-/** Like `removeFromJson`: removes the lines of the entry and of its own tables, such as its variables. */
-function removeFromToml(text: string, name: string, key: string): string {
-  const header = formatTomlHeader(name, key);
-  const lines = text.split("\n");
-  const at = lines.findIndex((line) => line.trim() === header);
-  if (at < 0) {
-    refuseOtherTomlForms(text, name, key);
-    return text;
-  }
-  const isOtherTable = (line: string) => /^\s*\[/.test(line) && !line.trim().startsWith(`${header.slice(0, -1)}.`);
-  const next = lines.findIndex((line, index) => index > at && isOtherTable(line));
-  let end = next < 0 ? lines.length : next;
-  // Comments above the next table belong to it.
-  while (next >= 0 && lines[end - 1]?.trimStart().startsWith("#")) end -= 1;
-  const rest = [...lines.slice(0, at), ...lines.slice(end)].join("\n");
-  return next < 0 ? rest.replace(/\n+$/, "\n") : rest;
-}
-
-export const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
-  syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
+export const formatEntry = (name: string, entry: Launch, { key = DEFAULT_KEY, editor }: ClientFormat): string =>
+  editor === undefined
+    ? JSON.stringify({ [key]: { [name]: entry } }, null, 2)
+    : `${editor} add ${name} -- ${[entry.command, ...entry.args].map(quoteForShell).join(" ")}`;
 
 export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machine> {
   const [{ platform }, home] = [process, homeFolder(environment)];
@@ -201,45 +154,37 @@ export const configurationPaths = (client: (typeof INSTALL_CLIENTS)[number], mac
   CLIENTS[client].files(machine);
 
 /** Edits the text with Unix line endings and without a byte order mark, and returns it with its original ones. */
-async function withLineEnds(given: string, edit: (text: string) => string | Promise<string>): Promise<string> {
+async function withLineEnds(given: string, edit: (text: string) => Promise<string>): Promise<string> {
   const [mark, text] = given.startsWith("\uFEFF") ? ["\uFEFF", given.slice(1)] : ["", given];
   const isWindows = /\r\n/.test(text) && !/(?<!\r)\n/.test(text);
   if (!isWindows) return mark + (await edit(text));
   return mark + (await edit(text.replaceAll("\r\n", "\n"))).replaceAll("\n", "\r\n");
 }
 
+export const readServers = async (text: string, { key = DEFAULT_KEY, editor }: ClientFormat): Promise<Entry> =>
+  (await parseServers(text.replace(/^\uFEFF/, ""), key, editor === undefined ? parseJsonc : parseToml)).servers;
+
 /** Returns the configuration with the entry; other entries, and other fields of this one, stay. Throws CannotEdit. */
-export const addEntry = (
-  text: string,
-  name: string,
-  entry: Entry,
-  { key = DEFAULT_KEY, syntax }: ClientFormat,
-): Promise<string> => withLineEnds(text, (lines) => (syntax === "TOML" ? editToml : editJson)(lines, name, entry, key));
+export async function addEntry(text: string, name: string, entry: Launch, client: ClientFormat): Promise<string> {
+  const { key = DEFAULT_KEY, editor } = client;
+  const servers = await readServers(text, client);
+  const before = servers[name] ?? {};
+  if (!isJsonObject(before)) throw new CannotEdit(`${key}.${name} is not an object`);
+  const after = { ...before, ...entry };
+  // The copy has a prototype, in contrast to an object that is parsed from TOML.
+  if (isDeepStrictEqual({ ...before }, after)) return text;
+  if (editor === undefined) return await withLineEnds(text, (lines) => setServer(lines, key, name, after));
+  const loss = servers[name] === undefined ? "" : `, and this command replaces all settings of the entry ${name}`;
+  throw new CannotEdit(`mic-mcp does not edit TOML${loss}`);
+}
 
 /** Returns the configuration without the entry, or the same text if it has none. Throws CannotEdit. */
-export const removeEntry = (text: string, name: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Promise<string> =>
-  withLineEnds(text, (lines) => (syntax === "TOML" ? removeFromToml : removeFromJson)(lines, name, key));
-
-/** Reads the tables of servers from TOML that has the form in which this program writes it. */
-const readTomlServers = (text: string, key: string): Entry =>
-  Object.fromEntries(
-    text.split(/^(?=\[)/m).flatMap((table) => {
-      const name = new RegExp(`^\\[${key}\\.([A-Za-z0-9_-]+)\\]`).exec(table)?.[1];
-      const fields = [...table.matchAll(/^(command|args)\s*=\s*(".*"|\[.*\])\s*$/gm)].flatMap(
-        ([, field = "", value = ""]) => {
-          try {
-            return [[field, JSON.parse(value)]];
-          } catch {
-            return [];
-          }
-        },
-      );
-      return name === undefined ? [] : [[name, Object.fromEntries(fields)]];
-    }),
-  );
-
-export const readServers = async (text: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Promise<Entry> =>
-  syntax === "TOML" ? readTomlServers(text, key) : (await parseServers(text.replace(/^\uFEFF/, ""), key)).servers;
+export async function removeEntry(text: string, name: string, client: ClientFormat): Promise<string> {
+  const { key = DEFAULT_KEY, editor } = client;
+  if (!Object.hasOwn(await readServers(text, client), name)) return text;
+  if (editor !== undefined) throw new CannotEdit(`mic-mcp does not edit TOML, but ${editor} remove ${name} does`);
+  return await withLineEnds(text, (lines) => setServer(lines, key, name, undefined));
+}
 
 /** Returns "" if the file does not exist. */
 export async function readIfExists(path: string): Promise<string> {

@@ -183,7 +183,7 @@ export const COMMANDS = {
     summary: "Add this server to the configuration of an MCP client",
     notes: [
       `CLIENT: ${INSTALL_CLIENTS.join(", ")}.`,
-      "The entry contains the absolute paths of Node and of this program, or npx if npx runs this command, but no secret. The command changes no other entries.",
+      "The entry contains the absolute paths of Node and of this program, or npx if npx runs this command, but no secret. The command changes no other entries. For codex, it prints the codex mcp add command to run.",
     ],
     flags: {
       "--emulator": "the server uses an emulator of the MIC API",

@@ -81,7 +81,7 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
     return 0;
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error;
-    process.stderr.write(`mic-mcp: ${path} was not changed: ${error.message}. Add this entry yourself:\n`);
+    process.stderr.write(`mic-mcp: ${path} was not changed: ${error.message}. Add the entry yourself:\n`);
     printOutcome(values.json, shown, { ...outcome, path, changed: false });
     return 1;
   }

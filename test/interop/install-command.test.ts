@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { configurationPaths } from "../../src/cli/client-files.ts";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
+import { quoteForShell } from "../../src/cli/tool-arguments.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { homeVariables } from "../support/empty-home.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -33,6 +34,9 @@ const jsonClients = INSTALL_CLIENTS.filter((client) => client !== "codex");
 
 const install = (home: string, ...args: readonly string[]) =>
   run(["install", ...args], { env: { HOME: home, PATH: "" } });
+
+const uninstall = (home: string, client: InstallClient) =>
+  run(["uninstall", client], { env: { HOME: home, PATH: "" } });
 
 const pathOf = (client: InstallClient, home: string): string =>
   configurationPaths(client, {
@@ -70,37 +74,68 @@ test.each(jsonClients)(
   },
 );
 
-describe("install codex", () => {
-  const block = (...args: readonly string[]) =>
-    `command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, "serve", ...args])}\n`;
+const TOML_LIST = JSON.stringify(ENTRY.args);
+const TOML_COMMAND = JSON.stringify(ENTRY.command);
+const CODEX_FILES = {
+  "another server": 'model = "gpt" # mine\n\n# other\n[mcp_servers.other]\ncommand = "true"\n',
+  "the name in a text": 'a = """\n[mcp_servers.mic]\n"""\n[mcp_servers.mic-work]\ncommand = "true"\n',
+  "large integers": "a = 9223372036854775807\n",
+  "only an array of tables": '[[hooks]]\nname = "mic"\n',
+  nothing: "",
+};
+/** The entry in forms of TOML. */
+const CODEX_ENTRIES = {
+  "a table": `# mine\n[mcp_servers.mic]\ncommand = ${TOML_COMMAND} # Node\nargs = ${TOML_LIST}\n\n[mcp_servers.mic.env]\nA = "b"\n`,
+  "an inline table": `[mcp_servers]\nmic = { command = ${TOML_COMMAND}, args = ${TOML_LIST} }\n`,
+  "dotted keys": `mcp_servers.mic.command = ${TOML_COMMAND}\n mcp_servers.mic.args = ${TOML_LIST}\n`,
+  "a list on several lines": `[mcp_servers.mic]\ncommand = ${TOML_COMMAND}\nargs = [\n  ${ENTRY.args.map((each) => JSON.stringify(each)).join(", # x\n  ")},\n]\n`,
+  "a quoted name": `[ mcp_servers . "mic" ]\ncommand = ${TOML_COMMAND}\nargs = ${TOML_LIST}\n`,
+  "a byte order mark and Windows line ends": `\uFEFF[mcp_servers.mic]\r\ncommand = ${TOML_COMMAND}\r\nargs = ${TOML_LIST}\r\n`,
+};
 
-  test("install codex adds and changes only lines of its own entry", async () => {
-    const home = await folderForTest();
-    const before = 'model = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n';
-    const path = await configure("codex", home, before);
-    expect(await install(home, "codex", "--emulator")).toMatchObject({ code: 0 });
-    expect(await readFile(path, "utf8")).toBe(`${before}\n[mcp_servers.mic]\n${block("--emulator")}`);
-    await writeFile(path, `${await readFile(path, "utf8")}startup_timeout_sec = 20\n[tui]\nargs = ["own"]\n`);
-    await install(home, "codex");
-    expect(await readFile(path, "utf8")).toBe(
-      `${before}\n[mcp_servers.mic]\n${block()}startup_timeout_sec = 20\n[tui]\nargs = ["own"]\n`,
-    );
-    expect(await install(home, "codex", "--print")).toMatchObject({ stdout: `[mcp_servers.mic]\n${block()}` });
-  });
+describe("codex", () => {
+  const command = (...flags: readonly string[]) => {
+    const words = [ENTRY.command, SERVER, "serve", ...flags];
+    return `codex mcp add mic -- ${words.map(quoteForShell).join(" ")}\n`;
+  };
 
-  test.each([
-    ["an inline table", '[mcp_servers]\nmic = { command = "true" }\n'],
-    ["dotted keys", 'mcp_servers.mic.command = "true"\n'],
-    ["a list on several lines", '[mcp_servers.mic]\ncommand = "true"\nargs = [\n  "a",\n]\n'],
-    ["a quoted name", '[mcp_servers."mic"]\ncommand = "true"\n'],
-  ])("install codex leaves an entry in another form unchanged: %s", async (_, text) => {
-    const home = await folderForTest();
-    const path = await configure("codex", home, text);
-    const { code, stdout, stderr } = await install(home, "codex");
-    expect({ code, stdout }).toEqual({ code: 1, stdout: `[mcp_servers.mic]\n${block()}` });
-    expect(stderr).toContain(`${path} was not changed`);
-    expect(await readFile(path, "utf8")).toBe(text);
-  });
+  test.each(Object.entries(CODEX_FILES))(
+    "install codex prints Codex's command for a file with %s, and uninstall finds no entry",
+    async (_, text) => {
+      const home = await folderForTest();
+      const path = await configure("codex", home, text);
+      expect(await install(home, "codex", "--emulator")).toEqual({
+        code: 1,
+        stdout: command("--emulator"),
+        stderr: `mic-mcp: ${path} was not changed: mic-mcp does not edit TOML. Add the entry yourself:\n`,
+      });
+      expect(await install(home, "codex", "--print")).toEqual({ code: 0, stdout: command(), stderr: "" });
+      expect(await uninstall(home, "codex")).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("no entry mic"),
+      });
+      expect(await readFile(path, "utf8")).toBe(text);
+    },
+  );
+
+  test.each(Object.entries(CODEX_ENTRIES))(
+    "install codex and uninstall codex find an entry that is %s, and change nothing",
+    async (_, text) => {
+      const home = await folderForTest();
+      const path = await configure("codex", home, text);
+      const same = await install(home, "codex", "--emulator");
+      expect(same).toMatchObject({ code: 0, stdout: `Codex already has this entry mic in ${path}.\n` });
+      const other = await install(home, "codex");
+      expect(other).toMatchObject({
+        code: 1,
+        stdout: command(),
+        stderr: expect.stringContaining("replaces all settings"),
+      });
+      const removed = await uninstall(home, "codex");
+      expect(removed).toMatchObject({ code: 1, stderr: expect.stringContaining("codex mcp remove mic does. Remove") });
+      expect(await readFile(path, "utf8")).toBe(text);
+    },
+  );
 });
 
 describe("install", () => {
@@ -116,7 +151,7 @@ describe("install", () => {
     const { code, stdout, stderr } = await install(home, "cursor");
     expect(code).toBe(1);
     expect(JSON.parse(stdout).mcpServers.mic.args).toEqual([SERVER, "serve"]);
-    expect(stderr).toMatch(/was not changed: .*Add this entry yourself/);
+    expect(stderr).toMatch(/was not changed: .*Add the entry yourself/);
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
@@ -142,7 +177,7 @@ describe("install", () => {
     const mic = { type: "stdio", ...ENTRY, args: [SERVER, "serve"] };
     expect(settingsOf(after)).toEqual({ ...others, servers: { ...asObject(before), mic } });
     expect(await install(home, "vscode")).toMatchObject({ code: 0, stdout: expect.stringContaining("already") });
-    expect(await run(["uninstall", "vscode"], { env: { HOME: home, PATH: "" } })).toMatchObject({ code: 0 });
+    expect(await uninstall(home, "vscode")).toMatchObject({ code: 0 });
     expect(settingsOf(await readFile(path, "utf8"))).toEqual({ ...others, servers: before });
   });
 
@@ -264,7 +299,9 @@ describe("after mic-mcp install", () => {
       // Only the user can trust a folder.
       const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
       await configure("gemini", home, JSON.stringify(settings));
-      expect(await install(home, client, "--emulator")).toMatchObject({ code: 0 });
+      const { code, stdout: command } = await install(home, client, "--emulator");
+      expect(code).toBe(client === "codex" ? 1 : 0);
+      if (client === "codex") await runClient(home, ...programOf(name), ...command.trim().split(" ").slice(1));
       const { stdout, stderr } = await runClient(home, ...programOf(name), "mcp", "list");
       expect(stdout + stderr).toMatch(connected);
     });

@@ -153,7 +153,9 @@ test("doctor names the entry of a moved clone, and prints nothing else from the 
   const settings = JSON.parse(await readFile(path, "utf8"));
   settings.mcpServers.mic.env = { MIC_CLIENT_SECRET: "secret-1" };
   await writeFile(path, JSON.stringify(settings));
-  await execute(home, process.execPath, [program, "install", "codex", "--profile", "work"]);
+  await mkdir(join(home, ".codex"));
+  const args = JSON.stringify([program, "serve", "--profile", "work"]);
+  await writeFile(join(home, ".codex", "config.toml"), `mcp_servers.mic-work = { command = "node", args = ${args} }\n`);
   expect(await checkClients(home)).toHaveLength(2);
   await rename(join(home, "clone"), join(home, "moved"));
   const lines = (await checkClients(home)).join("\n");
@@ -163,66 +165,47 @@ test("doctor names the entry of a moved clone, and prints nothing else from the 
   expect(lines).not.toContain("secret-1");
 });
 
-async function writeConfiguration(name: string, text: string) {
+async function writeConfiguration(text: string) {
   const home = await folderForTest();
-  const path = join(home, name);
+  const path = join(home, ".cursor", "mcp.json");
   await mkdir(dirname(path));
   await writeFile(path, text);
   return { path, env: { HOME: home } };
 }
 
 describe("uninstall", () => {
-  test.each([
-    [
-      "cursor",
-      ".cursor/mcp.json",
-      '{\n    "a": [\n        1\n    ],\n    "mcpServers": {\n        "other": {\n            "command": "true"\n        }\n    }\n}\n',
-    ],
-    ["codex", ".codex/config.toml", '# mine\nmodel = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n'],
-  ])("uninstall %s removes only the entry of install", async (client, name, text) => {
-    const { path, env } = await writeConfiguration(name, text);
+  test("uninstall removes only the entry of install", async () => {
+    const client = "cursor";
+    const text =
+      '{\n    "a": [\n        1\n    ],\n    "mcpServers": {\n        "other": {\n            "command": "true"\n        }\n    }\n}\n';
+    const { path, env } = await writeConfiguration(text);
     await run(["install", client], { env });
     await run(["install", client, "--profile", "work"], { env });
     const installed = await readFile(path, "utf8");
     expect((await run(["uninstall", client, "--print"], { env })).stdout).toContain("would remove the entry mic from");
     expect(await readFile(path, "utf8")).toBe(installed);
     expect(await run(["uninstall", client, "--profile", "work"], { env })).toMatchObject({ code: 0, stderr: "" });
-    expect(await readFile(path, "utf8")).toMatch(/mcp_?servers[\s\S]*mic\b/i);
+    expect(await readFile(path, "utf8")).toMatch(/mcpServers[\s\S]*mic\b/);
     expect((await run(["uninstall", client], { env })).stdout).toContain(`Removed the entry mic from ${path}`);
     expect(await readFile(path, "utf8")).toBe(text);
     const again = await run(["uninstall", client], { env });
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("has no entry mic") });
   });
 
-  test.each([
-    ["cursor", ".cursor/mcp.json", '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "other": {}\r\n  }\r\n}\r\n'],
-    ["codex", ".codex/config.toml", 'model = "gpt"\r\n\r\n[mcp_servers.other]\r\ncommand = "true"\r\n'],
-  ])("uninstall %s keeps the line ends of Windows", async (client, name, text) => {
-    const { path, env } = await writeConfiguration(name, text);
-    await run(["install", client], { env });
+  test("uninstall keeps the line ends of Windows", async () => {
+    const text = '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "other": {}\r\n  }\r\n}\r\n';
+    const { path, env } = await writeConfiguration(text);
+    await run(["install", "cursor"], { env });
     const installed = await readFile(path, "utf8");
     expect(installed).toContain("mic");
     expect(installed.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
-    await run(["uninstall", client], { env });
+    await run(["uninstall", "cursor"], { env });
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("uninstall codex removes the tables of the entry, and keeps the table below with its comment", async () => {
-    const home = await folderForTest();
-    const path = join(home, ".codex", "config.toml");
-    await mkdir(dirname(path));
-    const entry = '[mcp_servers.mic]\ncommand = "node"\n\n[mcp_servers.mic.env]\nA = "b"\n\n';
-    await writeFile(path, `a = 1\n\n${entry}# colors\n[tui]\nb = 2\n`);
-    await run(["uninstall", "codex"], { env: { HOME: home } });
-    expect(await readFile(path, "utf8")).toBe("a = 1\n\n# colors\n[tui]\nb = 2\n");
-  });
-
   test("uninstall leaves a configuration that is not JSON unchanged", async () => {
-    const home = await folderForTest();
-    const path = join(home, ".cursor", "mcp.json");
-    await mkdir(dirname(path));
-    await writeFile(path, '{"mine": ');
-    const { code, stderr } = await run(["uninstall", "cursor"], { env: { HOME: home } });
+    const { path, env } = await writeConfiguration('{"mine": ');
+    const { code, stderr } = await run(["uninstall", "cursor"], { env });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("Remove the entry mic yourself") });
     expect(await readFile(path, "utf8")).toBe('{"mine": ');
   });
