@@ -56,6 +56,7 @@ async function readPending(
   if (idempotencyKey !== undefined) return undefined;
   if (await ctx.actions.findExisting({ tool, arguments: args, traits, explicitKey: undefined, proposedKey }))
     return undefined;
+  rejectPast(args.expiresAt, ctx.api.timing.now());
   const earlier = (await ctx.actions.readHistory(args.inputId)).actions.find(
     (action) =>
       action.tool === tool &&

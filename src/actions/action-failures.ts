@@ -122,9 +122,7 @@ const otherArgumentsFailure = ({ key, arguments: stored }: StoredAction, { canon
   keyOfOtherActionFailure(key, `with other arguments (${differingArguments(stored, canonical).join(", ")})`);
 
 const isIdentical = (stored: StoredAction, { fingerprint, boundFingerprint }: ActionIdentity): boolean =>
-  [fingerprint, boundFingerprint].some(
-    (each) => each !== null && (each === stored.fingerprint || each === stored.bound_fingerprint),
-  );
+  stored.fingerprint === fingerprint || (boundFingerprint !== null && stored.bound_fingerprint === boundFingerprint);
 
 /** Throws Failure if `stored`, the action with this call's key, is not the action of this call. */
 export function assertSameAction(stored: StoredAction, tool: string, identity: ActionIdentity): void {

@@ -199,9 +199,15 @@ export function createActions(
   const identifyCall = (
     openedJournal: Journal,
     service: string,
-    { arguments: args, traits, references }: ActionDescriptor,
+    { tool, arguments: args, traits, references }: ActionDescriptor,
   ): Promise<ActionIdentity> =>
-    identifyAction(args, traits, (inputIds) => openedJournal.findReferences(service, inputIds), references);
+    identifyAction(
+      args,
+      traits,
+      [service, tool],
+      (inputIds) => openedJournal.findReferences(service, inputIds),
+      references,
+    );
 
   /** True if the owner is dead, does not renew its lease, or is this process, which then could not record the outcome. */
   const isAbandoned = (openedJournal: Journal, stored: StoredAction): boolean =>

@@ -52,7 +52,10 @@ export interface ActionIdentity {
   readonly canonical: string;
   /** Each input whose reference is known counts as its reference. */
   readonly fingerprint: string;
-  /** Each input counts as the call names it; null if the action binds none. Unlike `fingerprint`, it follows from the call alone. */
+  /**
+   * Each input counts as the call names it; null if the action binds none. Unlike `fingerprint`, it follows from the call alone. It covers the
+   * scope and is short, because it is the only column of its index that finds a row.
+   */
   readonly boundFingerprint: string | null;
   /** The id of the resource that the action acts on; empty if it has none. */
   readonly targetId: string;
@@ -102,12 +105,13 @@ export function withoutSpelling(canonical: string): string {
 
 /**
  * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
- * compared exactly, except for the order of their fields. `known`: the references that the call itself named. Throws the errors of
- * `findReferences`.
+ * compared exactly, except for the order of their fields. `scope`: the names of the service and the tool. `known`: the references that the
+ * call itself named. Throws the errors of `findReferences`.
  */
 export async function identifyAction(
   args: Arguments,
   { targetArgument, identifyingArguments }: ActionTraits,
+  scope: readonly string[],
   findReferences: FindReferences,
   known: InputReferences = new Map(),
 ): Promise<ActionIdentity> {
@@ -115,19 +119,20 @@ export async function identifyAction(
     .map(({ inputId }) => inputId)
     .filter((id) => typeof id === "string");
   const references = ids.length === 0 ? known : new Map([...(await findReferences(ids)), ...known]);
-  function fingerprintWith(replaced: InputReferences): string {
+  function partsWith(replaced: InputReferences): Arguments {
     const parts: Record<string, unknown> = {};
     for (const name of identifyingArguments) {
       const value = args[name];
       if (name === "inputBindings") parts[name] = normalizeBindings(value, replaced);
       else if (!isNullish(value)) parts[name] = name === "parameterValues" ? value : normalize(value);
     }
-    return sha256Hex(canonicalArguments(parts));
+    return parts;
   }
   return {
     canonical: canonicalArguments(args),
-    fingerprint: fingerprintWith(references),
-    boundFingerprint: ids.length === 0 ? null : fingerprintWith(new Map()),
+    fingerprint: sha256Hex(canonicalArguments(partsWith(references))),
+    boundFingerprint:
+      ids.length === 0 ? null : sha256Hex(canonicalArguments({ scope, parts: partsWith(new Map()) })).slice(0, 32),
     targetId: String(args[targetArgument] ?? ""),
   };
 }

@@ -118,9 +118,9 @@ export async function openJournal(database: Database, { owner, now, migrates, on
       [owner, now(), LEASE_MS],
     );
 
-  /** SQL condition: `row` is an action of $1, the service, and $2, the tool, that has one of the fingerprints $3 and $4. */
+  /** SQL condition: `row` is an action of $1, the service, and $2, the tool, that has one of the fingerprints, $3 and $4. */
   const isIdenticalSql = (row: string) =>
-    `${hasServiceSql(row, "$1")} AND ${row}.tool = $2 AND (${row}.fingerprint IN ($3, $4) OR ${row}.bound_fingerprint IN ($3, $4))`;
+    `${hasServiceSql(row, "$1")} AND ${row}.tool = $2 AND (${row}.fingerprint = $3 OR ${row}.bound_fingerprint = $4)`;
   const identicalValues = (service: string, tool: string, { fingerprint, boundFingerprint }: Fingerprints) =>
     [service, tool, fingerprint, boundFingerprint] as const;
 

@@ -49,7 +49,7 @@ const CHANGES: readonly (readonly string[])[] = [
   // One index for both purposes: it finds the rows of a fingerprint, and only one of them may have the slot. Rows of earlier versions have null.
   [
     "ALTER TABLE actions ADD COLUMN bound_fingerprint TEXT",
-    `CREATE UNIQUE INDEX actions_bound ON actions (bound_fingerprint, service, tool, (CASE WHEN slot = 1 THEN '' ELSE key END))
+    `CREATE UNIQUE INDEX actions_bound ON actions (bound_fingerprint, (CASE WHEN slot = 1 THEN '' ELSE key END))
        WHERE bound_fingerprint IS NOT NULL`,
   ],
 ];

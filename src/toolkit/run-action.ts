@@ -232,7 +232,7 @@ export async function runAction<T extends object>(
   const id = createdId(value);
   const isRead = id !== undefined && (first === undefined || (origin !== "new" && !readsItself));
   const now = isRead ? await readNow(id).catch((error: unknown) => void toStepFailure(error, ctx)) : undefined;
-  const shown = now ? { ...now, drift: [...drift, ...now.drift] } : first;
+  const shown = now ? { ...now, drift: [...new Set([...drift, ...now.drift])] } : first;
   if (shown === undefined) throw unreadableResourceFailure(id, idempotencyKey, drift, findOut);
 
   const notes = earlier && firstCallNotesText(earlier.arguments, actionArguments, traits);

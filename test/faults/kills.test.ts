@@ -10,6 +10,7 @@ import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createExampleData, createRequest } from "../emulator/example.ts";
 import { serviceForFile } from "../emulator/service.ts";
+import { FILE, registerInput } from "../emulator/work.ts";
 import { ACCEPT, connectLegacyClient, createModernClient } from "../mcp/http/raw-client.ts";
 import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
@@ -103,9 +104,11 @@ function testKills(
       const before = await service().countEffects(OPERATION);
       const counts = { actions: 0, replays: 0 };
 
-      const newAction = () => {
+      /** An input of its own: a second request for the same input is not sent. */
+      const newAction = async () => {
         counts.actions += 1;
-        return { ...body, purpose: `${journalName}, ${transportName}: ${counts.actions}` };
+        const { id: inputId } = await registerInput(service(), FILE.succeeds);
+        return { ...body, inputId, purpose: `${journalName}, ${transportName}: ${counts.actions}` };
       };
       async function expectReplay(args: object, key?: string): Promise<void> {
         const replay = await call(TOOL, args);
@@ -120,7 +123,7 @@ function testKills(
           .catch(() => []);
 
       for (let n = 0; n < KILLS; n++) {
-        const args = newAction();
+        const args = await newAction();
         const client = spawn(process.execPath, [nonReadingClient, JSON.stringify(await createTask(env, args))], {
           env: { ...bareEnvironment("/nonexistent"), ...env },
           stdio: "ignore",
@@ -131,7 +134,7 @@ function testKills(
         await expectReplay(args);
       }
       for (let n = 0; n < KILLS; n++) {
-        const args = newAction();
+        const args = await newAction();
         await service().injectFault({ kind: "delay", delayMs: random.nextInteger(30) }, { operationId: OPERATION });
         const kill = await sendToProcess(env, args);
         await sleep(random.nextInteger(80));

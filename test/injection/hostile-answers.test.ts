@@ -193,6 +193,8 @@ const oneJob = (textFor: Texts) => ({ jobId: textFor("a job's id") });
 const twoJobs = (textFor: Texts) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 });
 const restart = (textFor: Texts) => ({ retryMode: "RESTART", reason: textFor("a reason") });
 const keyed = (args: object, key: string): Args => ({ ...args, idempotencyKey: `${key} ${round}` });
+/** Each round has jobs of its own, so that none is unresolved from another round. */
+const ofRound = () => ({ parameterValues: { year: 2026 - round } });
 const permission = { ...samples.createProcessingRequest, expiresAt: "2099-01-01T00:00:00Z" };
 const noArguments = (): Args => ({});
 
@@ -201,7 +203,7 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${round}` }),
   get_input: (textFor) => ({ inputId: textFor("an input's id") }),
   download_asset: (textFor) => ({ assetId: textFor("an asset's id") }),
-  submit_job: () => keyed(samples.createJob, `"${CANARY}"`),
+  submit_job: () => keyed({ ...samples.createJob, ...ofRound() }, `"${CANARY}"`),
   get_job: oneJob,
   cancel_job: (textFor) => keyed({ ...oneJob(textFor), reason: textFor("a reason") }, "the key"),
   retry_job: (textFor) => keyed({ ...oneJob(textFor), ...restart(textFor) }, "another key"),
@@ -209,8 +211,8 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   request_file_processing: () => ({ ...permission, idempotencyKey: `request-${round}` }),
   list_actions: noArguments,
   resolve_actions: noArguments,
-  run_job: () => keyed({ ...order, inputs }, `"${CANARY}" run`),
-  run_jobs: () => keyed({ ...order, files: ["devfile_1"], port: inputs[0]?.port }, `"${CANARY}" runs`),
+  run_job: () => keyed({ ...order, ...ofRound(), inputs }, `"${CANARY}" run`),
+  run_jobs: () => keyed({ ...order, ...ofRound(), files: ["devfile_1"], port: inputs[0]?.port }, `"${CANARY}" runs`),
   retry_jobs: (textFor) => ({ ...twoJobs(textFor), ...restart(textFor) }),
   wait_for_jobs: twoJobs,
   save_table: () => saveTable("list_jobs", { workspaceId }),

@@ -51,7 +51,7 @@ test("tools use the default workspace if no workspaceId is given, and require a 
   const other = await connection.callTool("list_jobs", { workspaceId: "micws_other" });
   expect(other.error).toMatchObject({ kind: "forbidden" });
   for (const wrong of [
-    await connection.callTool("list_jobs", { workspaceId: "" }),
+    await connection.callTool("list_jobs", { workspaceId: "w".repeat(129) }),
     await (await serve()).callTool("list_jobs", {}),
   ])
     expect(wrong.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });

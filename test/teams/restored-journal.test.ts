@@ -66,9 +66,10 @@ describeWithPostgres("a restored journal", (postgres) => {
 
   test("MIC_RESTORE_GAP is refused with a reason outside a deployment", async () => {
     const env = { MIC_RESTORE_GAP: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
-    const stderr = expect.stringContaining("MIC_RESTORE_GAP has an effect only with mic-mcp serve --teams");
-    for (const args of [["serve"], ["serve", "--http"], ["call", "list_states"], ["doctor"]])
-      expect(await run(args, { env })).toEqual({ code: 2, stdout: "", stderr });
+    const reason = expect.stringContaining("MIC_RESTORE_GAP has an effect only with mic-mcp serve --teams");
+    for (const args of [["serve"], ["serve", "--http"], ["call", "list_states"]])
+      expect(await run(args, { env })).toEqual({ code: 2, stdout: "", stderr: reason });
+    expect(await run(["doctor"], { env })).toEqual({ code: 1, stdout: reason, stderr: "" });
   });
 
   describe("without MIC_RESTORE_GAP", () => {
