@@ -93,13 +93,12 @@ export function tooOldToResendFailure({
 export const isTooOldFailure = (error: unknown): error is Failure =>
   error instanceof Failure && error.facts.kind === "outcome_unknown" && !error.facts.retryable;
 
-const conflictFailure = (message: string, key: string, next: string): Failure =>
+const conflictFailure = (message: string, next: string): Failure =>
   new Failure({
     kind: "conflict",
     message: `${message}.`,
     retryable: false,
     sideEffect: "none",
-    idempotencyKey: key,
     next,
   });
 
@@ -107,14 +106,12 @@ const conflictFailure = (message: string, key: string, next: string): Failure =>
 export const unknownKeyFailure = (key: string): Failure =>
   conflictFailure(
     `No action has the key ${formatToken(key)}`,
-    key,
     "Copy the key exactly. list_actions shows the keys. For a new action, leave idempotencyKey out.",
   );
 
 const keyOfOtherActionFailure = (key: string, to: string): Failure =>
   conflictFailure(
     `The key ${formatToken(key)} belongs to an action ${to}`,
-    key,
     "Omit idempotencyKey for a new action, or repeat the original arguments.",
   );
 

@@ -123,8 +123,10 @@ describeLatestRevision((bench) => {
         const failed = bench().expectFailure(result, kind);
         const key = expectSameCommand(requests, 1);
         expect(failed).toMatchObject(facts);
-        // The key of a rejected action is not offered: with other notes, it would be in conflict.
-        expect(failed.idempotencyKey).toBe(failed.kind === "rejected" ? undefined : key);
+        // The key of a rejected action is not offered: a corrected call with it would be in conflict.
+        const isRejected = failed.sideEffect === "none" && !failed.retryable;
+        expect(failed.idempotencyKey).toBe(isRejected ? undefined : key);
+        expect(failed.text.includes(`idempotencyKey: ${key}`)).toBe(!isRejected);
         expect(await bench().service.countExecutions(key)).toBe(facts.sideEffect === "done" ? 1 : 0);
       },
     );

@@ -83,7 +83,8 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
       if (!log.isLevelEnabled("info")) return;
       log.info(withCommonFields({ ms: now() - startedAt, ...correlationFieldsOf(answer) }), "tool call");
     },
-    logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
+    logFailure({ kind, status, requestId }: FailureFacts, error: unknown): void {
+      const { idempotencyKey: key } = factsOf(error);
       log.info(withCommonFields({ ms: now() - startedAt, kind, status, key, requestId }), "tool call failed");
       if (OWN_FAILURES.has(kind)) log.error(withCommonFields({ err: error }), `${kind} failure`);
     },
@@ -127,11 +128,11 @@ function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | unde
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
 
-/** Omits sentences about tools that are not offered, and the key of a rejected action, because each call with the key would conflict. */
+/** Omits sentences about tools that are not offered, and the key of a rejected action, because a corrected call with it would conflict. */
 function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { offered }: Runtime): FailureFacts {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
   const { fieldErrors, next } = facts;
-  const isRejected = facts.kind === "rejected" && facts.sideEffect === "none";
+  const isRejected = facts.sideEffect === "none" && !facts.retryable;
   const adapted: FailureFacts = {
     ...facts,
     ...(key !== undefined && !isRejected && { idempotencyKey: key }),
