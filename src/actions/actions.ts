@@ -42,7 +42,7 @@ import {
   listActions,
   listUnresolvedActions,
 } from "./listing.ts";
-import { createCallerServiceName } from "./service-name.ts";
+import { createCallerServiceName, parseServiceName } from "./service-name.ts";
 
 /** The facts that identify the action of a call. */
 export interface ActionDescriptor {
@@ -499,6 +499,19 @@ export function createActions(
     find: async (key: string) => await findListedAction(await journal(), await serviceName(), key),
 
     countUnresolved: async () => await (await journal()).countUnresolved(),
+
+    /**
+     * Counts the unresolved actions of other client ids or base URLs in the journal of a user's own machine. Returns 0 in a deployment,
+     * whose callers must not learn about others' actions, and if no service is configured.
+     */
+    async countOfOtherClients(): Promise<number> {
+      const service = caller === undefined ? await listedServiceName() : undefined;
+      if (service === undefined) return 0;
+      const [ownBaseUrl, ownClientId] = parseServiceName(service);
+      return (await (await journal()).countUnresolvedByClient())
+        .filter(({ baseUrl, clientId }) => baseUrl !== ownBaseUrl || clientId !== ownClientId)
+        .reduce((sum, { count }) => sum + count, 0);
+    },
 
     /** Returns this caller's actions that concern a resource. */
     readHistory: async (id: string) => await readHistory(await journal(), await serviceName(), id),

@@ -151,6 +151,12 @@ export function summarizeCounts(counts: ActionList["counts"]): string {
   return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
 }
 
+/** Returns "1 unresolved action belongs to another client id or base URL: tell the user."; undefined if there is none. */
+export const otherClientsText = (count: number): string | undefined =>
+  count === 0
+    ? undefined
+    : `${count} unresolved ${count === 1 ? "action belongs" : "actions belong"} to another client id or base URL: tell the user.`;
+
 const NONE_IN: Readonly<Record<ActionState, string>> = {
   in_progress: "No action is in progress",
   unknown: "No outcome is unknown",

@@ -127,8 +127,10 @@ export function createRuntime(
     log,
     telemetry,
     async countUnresolved() {
-      const found = (await hasJournal()) ? await actions.listUnresolved() : [];
-      return found.filter(({ state }) => state === "unknown").length;
+      if (!(await hasJournal())) return { unknown: 0, ofOtherClients: 0 };
+      const found = await actions.listUnresolved();
+      const unknown = found.filter(({ state }) => state === "unknown").length;
+      return { unknown, ofOtherClients: await actions.countOfOtherClients() };
     },
   };
 }

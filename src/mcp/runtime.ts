@@ -12,7 +12,7 @@ import type { Resource } from "../toolkit/resources/resource.ts";
 import type { ResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import type { Ports } from "../toolkit/tool-context.ts";
 import type { ViewName } from "../toolkit/views.ts";
-import type { Note } from "./instructions.ts";
+import type { Note, UnresolvedActions } from "./instructions.ts";
 import type { Skills } from "./skills.ts";
 
 /** The part of a logger that this program uses. It writes to stderr, never to stdout. */
@@ -50,8 +50,8 @@ export interface Runtime {
   readonly log: Log;
   /** The telemetry of this runtime's caller. Absent if telemetry is off: then nothing is wrapped. */
   readonly telemetry?: Telemetry;
-  /** Returns the number of this caller's unknown actions that can be resolved. Does not create a journal. Throws Failure. */
-  readonly countUnresolved: () => Promise<number>;
+  /** Counts this caller's unknown actions, and other clients' unresolved ones. Does not create a journal. Throws Failure. */
+  readonly countUnresolved: () => Promise<UnresolvedActions>;
   /** Sentences for the server instructions that depend on this process. */
   readonly notes: readonly Note[];
   readonly hooks?: Hooks;

@@ -38,6 +38,7 @@ const workspaceWithTimeout = ({ workspaceId }: Runtime): Promise<string | undefi
 
 /** A journal that cannot be read within this time must not delay a connection. */
 const JOURNAL_WAIT_MS = 1_000;
+const NONE_UNRESOLVED = { unknown: 0, ofOtherClients: 0 };
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
@@ -60,7 +61,9 @@ async function writeInstructions(runtime: Runtime): Promise<string> {
   const { offered, notes } = runtime;
   const [workspaceId, unresolved] = await Promise.all([
     workspaceWithTimeout(runtime),
-    offered.has("resolve_actions") ? withTimeoutFallback(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
+    offered.has("resolve_actions")
+      ? withTimeoutFallback(runtime.countUnresolved(), NONE_UNRESOLVED, JOURNAL_WAIT_MS)
+      : NONE_UNRESOLVED,
   ]);
   return buildInstructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]);
 }

@@ -110,6 +110,14 @@ test("listing the actions of a caller whose identity cannot be determined fails,
   await expect(actions.list({ state: undefined, limit: 20 })).rejects.toThrow("cannot be opened");
 });
 
+test("a caller in a deployment learns nothing of others' unresolved actions, by whatever client they were sent", async () => {
+  fixture.loseAnswer();
+  expect(await ann.submit("recipe-1")).toMatchObject({ kind: "outcome_unknown" });
+  const another = JSON.stringify(["https://service.example", "client-2"]);
+  for (const bob of [fixture.createCaller("bob"), fixture.createCaller("bob", async () => another)])
+    expect(await bob.actions.countOfOtherClients()).toBe(0);
+});
+
 test("a lost answer is resolved with the same upstream key, and texts contain only the caller's own key", async () => {
   fixture.loseAnswer();
   const lost = await ann.submit("recipe-1", KEY);

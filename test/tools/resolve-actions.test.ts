@@ -477,6 +477,26 @@ describe("the server's instructions", () => {
     expect(readOnly.instructions()).not.toContain(UNRESOLVED);
   });
 
+  test.each<readonly [string, NodeJS.ProcessEnv]>([
+    ["client id", { MIC_CLIENT_ID: "another-client" }],
+    ["base URL", { MIC_BASE_URL: "http://127.0.0.1:9" }],
+  ])(
+    "instructions, list_actions and resolve_actions count the unresolved actions of another %s, and show nothing else of them",
+    async (_what, changes) => {
+      const { killDuring, env, connect, registration } = await createScene();
+      await killDuring([registration(FILE.succeeds)]);
+      const sentence = "1 unresolved action belongs to another client id or base URL: tell the user.";
+      expect((await connect()).instructions()).not.toContain(sentence);
+      const other = await connectionForTest("v2-legacy", { env: { ...env, ...changes } });
+      expect(other.instructions()).toContain(sentence);
+      expect(other.instructions()).not.toContain(UNRESOLVED);
+      const listed = await other.callTool("list_actions");
+      expect(listed.structured).toEqual({ summary: `0 actions. ${sentence}`, actions: [] });
+      const resolved = await other.callTool("resolve_actions");
+      expect(resolved.structured).toEqual({ summary: `No action is unresolved. ${sentence}`, results: [] });
+    },
+  );
+
   test("the server's instructions omit unresolved actions if the journal cannot be read", async () => {
     const { killDuring, env, connect, registration } = await createScene();
     await killDuring([registration(FILE.succeeds)]);

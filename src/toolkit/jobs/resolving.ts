@@ -2,7 +2,7 @@
 
 import { unknownKeyFailure } from "../../actions/action-failures.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
-import { type ActionStatus, RESOLVED_BY_READING } from "../../actions/listing.ts";
+import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
@@ -135,7 +135,6 @@ export const NOTHING_UNRESOLVED = "No action is unresolved.";
 
 /** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
 function summaryOf(rows: readonly ResolvedRow[]): string {
-  if (rows.length === 0) return NOTHING_UNRESOLVED;
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
   const found = [...(ran > 0 ? [`${ran} done`] : []), ...(rejected > 0 ? [`${rejected} without effect`] : [])];
@@ -161,7 +160,11 @@ export async function resolveActions(
   const { idempotencyKey: key } = args;
   if (key !== undefined && args.cursor !== undefined) parsePosition(args.cursor, key);
   const selected = await selectActions(args, ctx);
-  if (key !== undefined && selected.length === 0) {
+  if (selected.length === 0) {
+    if (key === undefined) {
+      const others = otherClientsText(await ctx.actions.countOfOtherClients());
+      return toolResult(ctx, { results: [] }, { summary: [NOTHING_UNRESOLVED, others].filter(Boolean).join(" ") });
+    }
     const action = await ctx.actions.find(key);
     if (!action) throw unknownKeyFailure(key).with({ kind: "not_found" });
     const found = { ...findingFromJournal(action), isWorthRepeating: false };
