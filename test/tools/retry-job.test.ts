@@ -1,10 +1,18 @@
 // Tests retry_job: the new job and its stages in each mode, the wait for it, and retries by other servers.
 import { expect, test } from "vitest";
-import { createRetryableJob, FILE, readJob, submitJob } from "../emulator/work.ts";
+import { createRetryableJob, FILE, last, readJob, submitJob, watchJob } from "../emulator/work.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
+const resume = { retryMode: "SAFE_RESUME", reason: "Once more" };
+
 describeLatestRevision((bench, revision) => {
+  /** Submits a job of this file, and advances the clock until the job is in this state. */
+  async function jobIn(file: number, wanted: string) {
+    const { id } = await submitJob(bench().service, file);
+    return last(await watchJob(bench().service, id, ({ state }) => state === wanted));
+  }
+
   test.each(["SAFE_RESUME", "RESTART"])(
     "the new job of a %s has the earlier job's id and succeeds, and a repeated call returns the same job",
     {
@@ -63,5 +71,63 @@ describeLatestRevision((bench, revision) => {
     const seen = await other.fails("retry_job", { ...args, idempotencyKey: `${id}-2` }, "conflict");
     expect(seen.message).toContain(retryId);
     expect(seen.next).toContain(`get_job {"jobId":"${retryId}"}`);
+  });
+
+  test.each<readonly [state: string, file: number, advice: RegExp]>([
+    [
+      "RUNNING",
+      FILE.succeeds,
+      /^The job is RUNNING: get_job \{"jobId":"micjob_\w+","waitSeconds":45\} waits for its end\.$/,
+    ],
+    [
+      "PAUSED",
+      FILE.pauses,
+      /^The job is PAUSED: only its operator or a reviewer can continue it\. Ask the user to contact them/,
+    ],
+    [
+      "WAITING_REVIEW",
+      FILE.waitsForReview,
+      /^The job is WAITING_REVIEW: only its operator or a reviewer .* or to cancel/,
+    ],
+    ["SUCCEEDED", FILE.succeeds, /nothing to retry\. run_job with a new idempotencyKey runs it again\.$/],
+  ])(
+    "retry_job and retry_jobs say why a job that is %s is not retried, and what to do",
+    async (state, file, advice) => {
+      const { id: jobId } = await jobIn(file, state);
+      const refused = await bench().fails("retry_job", { jobId, ...resume }, "conflict");
+      expect(refused).toMatchObject({ sideEffect: "none", next: expect.stringMatching(advice) });
+      expect(refused).not.toHaveProperty("idempotencyKey");
+      const { structured, text } = await bench().ok("retry_jobs", { jobIds: [jobId], ...resume });
+      const row = { jobId, outcome: "rejected", code: "JOB_NOT_RETRYABLE", note: expect.stringMatching(advice) };
+      expect(structured["results"]).toEqual([row]);
+      expect(structured).not.toHaveProperty("nextStep");
+      expect(text).not.toMatch(/retry_job retries|GIVEN_UP/);
+    },
+  );
+
+  test("retry_job and retry_jobs advise a correction for a FAILED job that is not retryable", async () => {
+    const { id: jobId } = await jobIn(FILE.failsForGood, "FAILED");
+    const refused = await bench().fails("retry_job", { jobId, ...resume }, "conflict");
+    expect(refused.next).toMatch(/Retrying the same job will not help: correct .* and submit a new one\.$/);
+    expect(refused).not.toHaveProperty("idempotencyKey");
+    const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { jobIds: [jobId], ...resume }));
+    expect(sent.filter(({ method }) => method === "POST")).toEqual([]);
+    const row = { jobId, outcome: "not sent", state: "FAILED", code: "GIVEN_UP", note: "not retryable" };
+    expect(result.structured["results"]).toEqual([row]);
+    expect(result.structured["summary"]).toMatch(/get_job shows what to correct before a new job\.$/);
+    expect(result.text).not.toMatch(/retry_job retries|contact the operator/);
+  });
+
+  test.each(["retry_job", "retry_jobs"])("%s retries a CANCELLED job, as get_job advises", async (tool) => {
+    const { id: jobId } = await submitJob(bench().service, FILE.pauses);
+    await bench().ok("cancel_job", { jobId, reason: "no", waitSeconds: 0 });
+    await watchJob(bench().service, jobId, ({ state }) => state === "CANCELLED");
+    expect((await bench().ok("get_job", { jobId })).structured["summary"]).toMatch(/It can be retried\.$/);
+    const args = { ...(tool === "retry_job" ? { jobId } : { jobIds: [jobId] }), ...resume, waitSeconds: 0 };
+    const { structured } = await bench().ok(tool, args);
+    const retried = { outcome: "retried", jobId, newJobId: expect.any(String) };
+    expect(structured).toMatchObject(
+      tool === "retry_job" ? { data: { retryOfBatchId: jobId } } : { results: [retried] },
+    );
   });
 });
