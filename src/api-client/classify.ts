@@ -7,6 +7,7 @@ import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
 import { chars } from "../contract/scalars.ts";
 import { abortFailure, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
+import type { OtherResource } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
 import { type InvalidJson, parseJson } from "./parse-json.ts";
 import { callAgainAdvice, refusalAdvice } from "./refusal-advice.ts";
@@ -233,6 +234,13 @@ function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: s
     sideEffect: "unknown",
   });
 }
+
+/** Failure for a response about another resource than the request. It may belong to another request, so it proves nothing about an action. */
+export const otherResourceFailure = (
+  endpoint: Endpoint,
+  { status }: WireResponse,
+  { message }: OtherResource,
+): Failure => unverifiedResponseFailure(endpoint, status, message);
 
 const contractViolationFailure = (reason: string) =>
   new Failure({

@@ -20,13 +20,14 @@ import {
   invalidJsonFailure,
   isTransient,
   mayHaveTakenEffectAfter,
+  otherResourceFailure,
   parseAccepted,
   refusalFailure,
   responseDate,
   tooLargeFailure,
   transportFailure,
 } from "./classify.ts";
-import { ContractViolation, type DecodedBody, decodeSuccess } from "./decode.ts";
+import { ContractViolation, type DecodedBody, decodeSuccess, OtherResource } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
 import { createOutages } from "./outage.ts";
 import { InvalidJson } from "./parse-json.ts";
@@ -96,7 +97,7 @@ interface RequestOptions<A, R> extends AttemptOptions {
   readonly key?: string;
   readonly exchange: (wire: WireRequest, limits: SendLimits) => Promise<A>;
   /** `attempts`: number of attempts so far. Throws Failure, or the errors of the transport. */
-  readonly read: (response: A, attempts: number) => R | Promise<R>;
+  readonly read: (response: A, attempts: number, encoded: EncodedRequest) => R | Promise<R>;
 }
 
 const isBuffered = (response: WireResponse | StreamedResponse): response is WireResponse =>
@@ -125,22 +126,29 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     endpoint: JsonEndpoint<S>,
     response: WireResponse,
     attempts: number,
+    encoded: EncodedRequest,
   ): ApiResponse<z.output<S>> {
     if (response.status !== endpoint.success.status) throw refusalFailure(endpoint, response, timing.now());
     try {
-      const decoded = decodeSuccess(endpoint, response.body);
+      const decoded = decodeSuccess(endpoint, encoded, response.body);
       const replayed = response.headers["idempotent-replayed"] === "true";
       return { replayed, respondedAt: responseDate(response.headers) ?? timing.now(), attempts, ...decoded };
     } catch (error) {
       if (error instanceof InvalidJson) throw invalidJsonFailure(endpoint, response, error);
+      if (error instanceof OtherResource) throw otherResourceFailure(endpoint, response, error);
       throw error instanceof ContractViolation ? bodyViolationFailure(endpoint, response, error.message) : error;
     }
   }
 
   /** Like `readSuccess`, but an answer that breaks the contract is returned as it is if it names what the action created. */
-  function readActionSuccess(endpoint: JsonEndpoint, response: WireResponse, attempts: number): ApiResponse<unknown> {
+  function readActionSuccess(
+    endpoint: JsonEndpoint,
+    response: WireResponse,
+    attempts: number,
+    encoded: EncodedRequest,
+  ): ApiResponse<unknown> {
     try {
-      return readSuccess(endpoint, response, attempts);
+      return readSuccess(endpoint, response, attempts, encoded);
     } catch (error) {
       const value = error instanceof Failure && error.facts.sideEffect === "done" ? parseAccepted(response) : undefined;
       if (!(error instanceof Failure) || value === undefined) throw error;
@@ -203,7 +211,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
           const isRefused = token !== undefined && isTokenRefused(scopes, token, response.status, isRenewed);
           if (isRefused) tokens.discard(scopes, token);
           if (!isRefused || isRenewed) {
-            const result = await read(response, attempts);
+            const result = await read(response, attempts, encoded);
             outages.end(endpoint.id);
             return result;
           }
@@ -266,14 +274,14 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
       encode: () => encoded,
       key,
       exchange: exchangeJson,
-      read: (response, attempts) => readActionSuccess(endpoint, response, attempts),
+      read: (response, attempts, sent) => readActionSuccess(endpoint, response, attempts, sent),
     });
 
   const call = <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
     sendRequest(endpoint, context, {
       encode: () => encodeRequest(endpoint, request),
       exchange: exchangeJson,
-      read: (response: WireResponse, attempts) => readSuccess(endpoint, response, attempts),
+      read: (response: WireResponse, attempts, sent) => readSuccess(endpoint, response, attempts, sent),
     });
 
   /** Runs `read` on a response whose body it reads, or on a refusal. A body that breaks off is retried. Throws Failure. */

@@ -1,14 +1,20 @@
 // This module decodes a response body: it parses the JSON, checks the strict schema, and drops and reports unknown fields.
 import * as z from "zod/v4";
-import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
+import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject, jsonPointer } from "../contract/json.ts";
 import { UNLISTED_VALUE } from "../contract/scalars.ts";
-import { excerpt, formatCell, formatToken } from "../core/untrusted-text.ts";
+import { excerpt, formatCell, formatToken, quote } from "../core/untrusted-text.ts";
+import { type EncodedRequest, readEncodedRequest } from "./encode.ts";
 import { MAX_VALUES, type ParsedJson, parseJson } from "./parse-json.ts";
 
 /** The response breaks the contract. The message states where and how. */
 export class ContractViolation extends Error {
   override readonly name = "ContractViolation";
+}
+
+/** The response is about another resource than the request. The message names the field. */
+export class OtherResource extends Error {
+  override readonly name = "OtherResource";
 }
 
 export interface DecodedBody<T> {
@@ -79,13 +85,15 @@ function replaceUnlistedValues(issues: readonly z.core.$ZodIssue[], body: unknow
 const describeIssue = ({ path, message }: z.core.$ZodIssue): string =>
   `${path.length === 0 ? "the body" : formatToken(jsonPointer(path))}: ${message}`;
 
-/** Removes the items of a page that break the contract (in place), if nothing else of the body does, and describes them. */
-function removeBrokenItems(issues: readonly z.core.$ZodIssue[], body: unknown): readonly string[] {
+/** Returns the items of a page; undefined if the body is not a page. */
+function itemsOf(body: unknown): unknown[] | undefined {
   const items: unknown = isJsonObject(body) ? body["data"] : undefined;
-  const isOfItem = ({ path }: z.core.$ZodIssue): boolean => path[0] === "data" && typeof path[1] === "number";
-  if (!Array.isArray(items) || !issues.every(isOfItem)) return [];
-  const reasons = new Map(issues.toReversed().map((issue) => [Number(issue.path[1]), describeIssue(issue)]));
-  return [...reasons]
+  return Array.isArray(items) ? items : undefined;
+}
+
+/** Removes items (in place), and describes them. `reasons`: by their index. */
+const removeItems = (items: unknown[], reasons: ReadonlyMap<number, string>): readonly string[] =>
+  [...reasons]
     .sort(([one], [other]) => other - one)
     .map(([index, reason]) => {
       const [item] = items.splice(index, 1);
@@ -93,6 +101,13 @@ function removeBrokenItems(issues: readonly z.core.$ZodIssue[], body: unknown): 
       return typeof id === "string" ? `${formatToken(excerpt(id, MAX_LISTED_NAME))} (${reason})` : reason;
     })
     .reverse();
+
+/** Removes the items of a page that break the contract (in place), if nothing else of the body does, and describes them. */
+function removeBrokenItems(issues: readonly z.core.$ZodIssue[], body: unknown): readonly string[] {
+  const items = itemsOf(body);
+  const isOfItem = ({ path }: z.core.$ZodIssue): boolean => path[0] === "data" && typeof path[1] === "number";
+  if (!items || !issues.every(isOfItem)) return [];
+  return removeItems(items, new Map(issues.toReversed().map((issue) => [Number(issue.path[1]), describeIssue(issue)])));
 }
 
 /** Fields unknown to the contract are removed from the body (in place) and reported as drift. Throws ContractViolation. */
@@ -129,11 +144,58 @@ export function asValidBody<S extends z.ZodType>(schema: S, value: unknown): z.o
   }
 }
 
-/** Decodes the body of a success. Deviations from the contract's text are reported as drift. Throws InvalidJson or ContractViolation. */
+/** Returns the field in which a resource names another value than the request; undefined if there is none. A missing field names none. */
+function findOtherValue(
+  { echoes = {} }: Endpoint,
+  named: Readonly<Record<string, unknown>>,
+  resource: unknown,
+): string | undefined {
+  for (const [pointer, name] of Object.entries(echoes)) {
+    const path = pointer.slice(1).split("/");
+    const parent = findParent(resource, path.slice(0, -1));
+    const value: unknown = parent && Reflect.get(parent, path.at(-1) ?? "");
+    const wanted = named[name];
+    const isOther = (typeof value === "string" || value === null) && value !== wanted;
+    if (isOther && typeof wanted === "string")
+      return `${pointer} is ${value === null ? "null" : quote(excerpt(value, MAX_LISTED_NAME))}, but the request is about ${quote(wanted)}`;
+  }
+  return undefined;
+}
+
+/**
+ * Removes the items of a page that are about another resource than the request (in place), and describes them. Throws OtherResource if
+ * the body is not a page, and is about another resource.
+ */
+function checkEchoes(endpoint: Endpoint, encoded: EncodedRequest, body: unknown): readonly string[] {
+  if (!endpoint.echoes) return [];
+  const named = readEncodedRequest(endpoint, encoded);
+  const items = itemsOf(body);
+  const reasons = (items ?? [isJsonObject(body) ? body["data"] : undefined]).flatMap((resource, index) => {
+    const reason = findOtherValue(endpoint, named, resource);
+    return reason === undefined ? [] : [[index, `/data${items ? `/${index}` : ""}${reason}`] as const];
+  });
+  if (items) return removeItems(items, new Map(reasons));
+  for (const [, reason] of reasons) throw new OtherResource(reason);
+  return [];
+}
+
+/**
+ * Decodes the body of a success. Deviations from the contract's text are reported as drift. Throws InvalidJson, ContractViolation or
+ * OtherResource.
+ */
 export function decodeSuccess<S extends z.ZodType>(
-  { success }: JsonEndpoint<S>,
+  endpoint: JsonEndpoint<S>,
+  encoded: EncodedRequest,
   bytes: Buffer,
 ): DecodedBody<z.output<S>> {
-  const { value, drift, ...rest } = validateBody(success.body, parseJson(bytes, success.maxValues));
-  return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])], ...rest };
+  const { success } = endpoint;
+  const parsed = parseJson(bytes, success.maxValues);
+  // Before the schema is checked: an answer to another request shows nothing about an action, even if it also breaks the contract.
+  const others = checkEchoes(endpoint, encoded, parsed.value);
+  const { value, drift, leftOut = [] } = validateBody(success.body, parsed);
+  return {
+    value,
+    drift: [...drift, ...(success.contradictions?.(value) ?? [])],
+    leftOut: [...leftOut, ...others],
+  };
 }

@@ -1,6 +1,6 @@
 // This module encodes a call's path, headers and body once, so that every attempt sends the same bytes.
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
-import type { JsonObject } from "../contract/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../contract/json.ts";
 import { isWellFormed } from "../contract/scalars.ts";
 import { type Failure, invalidArguments } from "../core/failure.ts";
 import type { WireRequest } from "./transport.ts";
@@ -56,6 +56,25 @@ export const encodeRequest = (
   ifMatch,
   body: body === undefined ? "" : JSON.stringify(body),
 });
+
+/** Returns what an encoded request names: the values of its path, query and body. */
+export function readEncodedRequest(
+  { api, path: template }: Endpoint,
+  { path, body }: EncodedRequest,
+): Readonly<Record<string, unknown>> {
+  const [pathname = "", query] = path.split("?");
+  const segments = pathname.split("/");
+  const names = (API_PREFIX[api] + template).split("/");
+  const parameters = names.flatMap((name, at) =>
+    name.startsWith("{") ? [[name.slice(1, -1), decodeURIComponent(segments[at] ?? "")]] : [],
+  );
+  const fields = parseJson(body);
+  return {
+    ...(isJsonObject(fields) && fields),
+    ...Object.fromEntries(new URLSearchParams(query)),
+    ...Object.fromEntries(parameters),
+  };
+}
 
 /** Returns the target of a request. `path` is below {base_url}, percent-encoded, with its query, and is sent unchanged. */
 export function toWireTarget(baseUrl: string, path: string): Pick<WireRequest, "origin" | "path"> {

@@ -38,8 +38,6 @@ export interface ActionRun<T> {
   readonly findOut: string;
   /** Checks a new action before it is sent; a resumed action was checked before. Throws Failure. */
   readonly check?: () => Promise<void>;
-  /** Returns the reason if the response does not belong to the request; otherwise undefined. */
-  readonly mismatch?: (resource: T) => string | undefined;
   /** See `ActionDescriptor`. */
   readonly references?: InputReferences | undefined;
   /** Returns the If-Match header of a new action. */
@@ -175,19 +173,7 @@ const unreadableResourceFailure = (
 export async function runAction<T extends object>(
   args: ActionArguments,
   ctx: ToolContext,
-  {
-    endpoint,
-    traits,
-    describe,
-    status,
-    findOut,
-    check,
-    mismatch,
-    references,
-    ifMatch,
-    readNow,
-    readsItself,
-  }: ActionRun<T>,
+  { endpoint, traits, describe, status, findOut, check, references, ifMatch, readNow, readsItself }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
   const performing = (limits: CallContext, onSend: (key: string) => void) =>
@@ -206,18 +192,7 @@ export async function runAction<T extends object>(
       },
       async send(request, key, attempts) {
         onSend(key);
-        const answer = await ctx.api.send(endpoint, request, key, limits, attempts);
-        const made = asValidBody(endpoint.success.body, answer.value);
-        const reason = made && mismatch?.(made.data);
-        if (reason === undefined) return answer;
-        throw new Failure({
-          kind: "contract_violation",
-          message: `The API's response breaks its contract: ${reason}.`,
-          retryable: false,
-          sideEffect: "done",
-          idempotencyKey: key,
-          next: `Do not repeat it under a new key: it was accepted. ${findOut}`,
-        });
+        return await ctx.api.send(endpoint, request, key, limits, attempts);
       },
       apiClock: { now: ctx.api.apiNow, read: () => ctx.api.readApiClock(limits) },
       outageLeftMs: () => ctx.api.outageLeftMs(endpoint.id),

@@ -11,6 +11,7 @@ import * as samples from "../contract/samples.ts";
 import { sampleArguments } from "../fields.ts";
 import { jobOperations, type OperationRow } from "../operations.ts";
 import { runInProcess as run } from "../support/command.ts";
+import { withEchoes } from "../support/echoes.ts";
 import { openForFile } from "../support/for-file.ts";
 import { connectInProcess, connectionForTest, inProcessClientForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
@@ -80,13 +81,6 @@ function startRound(pool: readonly string[] | undefined, nextScenario: Scenario)
   scenario = nextScenario;
 }
 
-/** Makes an answer to a retry name the job that it retries. */
-function asRetry(target: string, sent: unknown): unknown {
-  const [, jobId = ""] = /\/jobs\/([^/]+)\/retries$/.exec(target) ?? [];
-  const { data, ...rest } = Object(sent);
-  return { ...rest, data: { ...data, retryOfBatchId: decodeURIComponent(jobId) } };
-}
-
 const sideOf = (target: string): Side => (target.startsWith("/hostile/") ? "hostile" : "plain");
 
 beforeEach(() => {
@@ -103,7 +97,7 @@ beforeEach(() => {
     if (endpoint === undefined) return answer(200, { access_token: `token-${++tokens}` });
     if (endpoint.success.body === "binary") return createFileAnswer(texts[side]);
     const { sent } = createSuccess(endpoint, scenario, texts[side]);
-    return answer(endpoint.success.status, endpoint === endpoints.retryMicJob ? asRetry(request.target, sent) : sent);
+    return answer(endpoint.success.status, withEchoes(sent, request, true));
   });
 });
 
@@ -290,7 +284,9 @@ describe("hostile text of the API", () => {
         const endpoint = readsOne.get(tool);
         if (!endpoint) continue;
         const full = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
-        const { meta, ...rest } = Enveloped.parse(createSuccess(endpoint, scenario, texts.hostile).body);
+        const { body } = createSuccess(endpoint, scenario, texts.hostile);
+        const request = stubOf().requests.findLast((sent) => findEndpoint(sent, "/hostile") === endpoint);
+        const { meta, ...rest } = Enveloped.parse(request && withEchoes(body, request, true));
         expect(full.hostile.structured).toMatchObject(rest);
         expect(full.hostile.meta["mic-mcp/requestId"]).toBe(meta.requestId);
       }

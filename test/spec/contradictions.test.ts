@@ -149,21 +149,3 @@ test("the server reports a document of another version than the contract's", {
     expect(result.drift).toEqual(drift);
   }
 });
-
-test("the server does not accept an answer that is not a retry of this job", {
-  tags: ["3/retry-carries-earlier-job"],
-}, async () => {
-  const { stub, connection } = session();
-  for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {
-    const args = { jobId: "zz1", ...retryJob, idempotencyKey: `letter-retry-${index}` };
-    stub.expect(answer(202, enveloped({ ...job, id: "made-7", retryOfBatchId: earlier })));
-    const failed = await connection.callTool("retry_job", args);
-    const violation = { kind: "contract_violation", sideEffect: "done", retryable: false };
-    expect(failed.error, failed.text).toMatchObject({ ...violation, idempotencyKey: args.idempotencyKey });
-    for (const expected of ["/data/retryOfBatchId", JSON.stringify(earlier), "made-7", "zz1", "new key", "list_jobs"])
-      expect(failed.text).toContain(expected);
-    // The same key returns the same error again, and nothing is sent.
-    const again = await connection.callTool("retry_job", args);
-    expect(again.error).toMatchObject(violation);
-  }
-});

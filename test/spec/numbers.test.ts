@@ -2,7 +2,15 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
-import { createJob, enveloped, job, micEnveloped, openApiDocument, recipeOffer } from "../contract/samples.ts";
+import {
+  createJob,
+  enveloped,
+  job,
+  micEnveloped,
+  openApiDocument,
+  recipeOffer,
+  retryJob,
+} from "../contract/samples.ts";
 import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -101,9 +109,13 @@ test("the server refuses a number that cannot be sent exactly, with its pointer 
 
 test("the server returns an id with a lone surrogate, and links no resource", async () => {
   const { stub, connection } = session();
-  for (const id of ["job-1", "\ud800", "job-\udc00-1", "\udc00\ud800"]) {
-    stub.expect(answer(200, JSON.stringify(enveloped({ ...job, id }))));
-    const result = await connection.callTool("get_job", { jobId: job.id });
+  for (const [at, id] of ["job-1", "\ud800", "job-\udc00-1", "\udc00\ud800"].entries()) {
+    stub.expect(answer(202, JSON.stringify(enveloped({ ...job, id, retryOfBatchId: job.id }))));
+    const result = await connection.callTool("retry_job", {
+      jobId: job.id,
+      ...retryJob,
+      idempotencyKey: `surrogate-${at}`,
+    });
     expect(result.isError, result.text).toBe(false);
     expect(result.structured).toMatchObject({ data: { id } });
     expect(result.links).toEqual(id === "job-1" ? ["mic://jobs/job-1"] : []);

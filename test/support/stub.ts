@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, onTestFinished } from "vitest";
+import { withEchoes } from "./echoes.ts";
 import { openForFile } from "./for-file.ts";
 import { closeServer, freePort, listeningUrl } from "./free-port.ts";
 
@@ -21,7 +22,7 @@ export interface RecordedRequest {
 
 export interface Step {
   readonly readsBody: boolean;
-  readonly answer: (response: ServerResponse) => void | Promise<void>;
+  readonly answer: (response: ServerResponse, request: RecordedRequest) => void | Promise<void>;
 }
 type Script = (request: RecordedRequest) => Step;
 type Headers = Readonly<Record<string, string>>;
@@ -39,10 +40,11 @@ const headersFor = (body: unknown, headers: Headers): Headers => ({
   ...headers,
 });
 
-/** Strings and buffers are sent unchanged, all other values as JSON. */
+/** Strings and buffers are sent unchanged, all other values as JSON, in which the samples' ids become those that the request names. */
 export const answer = (status: number, body?: unknown, headers: Headers = {}): Step =>
-  step((response) => {
-    response.writeHead(status, headersFor(body, headers)).end(bytesOf(body));
+  step((response, request) => {
+    const sent = typeof body === "object" && !Buffer.isBuffer(body) ? withEchoes(body, request) : body;
+    response.writeHead(status, headersFor(body, headers)).end(bytesOf(sent));
   });
 
 /** Resets the connection (RST) before a byte of the body is read. */
@@ -90,9 +92,9 @@ export const flood = (status: number, chunk: Buffer, totalBytes: number, headers
 
 /** Answers with `then` after `released` resolves. */
 export const holdUntil = (released: Promise<unknown>, then: Step): Step =>
-  step(async (response) => {
+  step(async (response, request) => {
     await released;
-    await then.answer(response);
+    await then.answer(response, request);
   });
 
 const TOKEN_PATH = "/sandbox/oauth/token";
@@ -120,19 +122,19 @@ async function startStub() {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url: target = "", headers } = request;
     response.setHeader("date", new Date(Date.now() + clock.aheadMs).toUTCString());
-    if (target === CLOCK_PATH) return await clockAnswer.answer(response);
     const isToken = target === TOKEN_PATH;
-    const queued = isToken ? undefined : queue.shift();
+    const queued = isToken || target === CLOCK_PATH ? undefined : queue.shift();
     const closed = new Promise<boolean>((resolve) => {
       response.once("close", () => resolve(response.writableFinished));
     });
     const body = queued?.readsBody === false ? Buffer.alloc(0) : await readBody(request);
     const connection = connections.get(request.socket) ?? 0;
     const recorded: RecordedRequest = { method, target, headers, body, connection, closed };
+    if (target === CLOCK_PATH) return await clockAnswer.answer(response, recorded);
     (isToken ? tokenRequests : requests).push(recorded);
     const chosen = isToken ? tokenScript(recorded) : (queued ?? script?.(recorded));
     if (!chosen) unexpected.push(`${method} ${target}`);
-    await (chosen ?? answer(400, "the test expected no such request")).answer(response);
+    await (chosen ?? answer(400, "the test expected no such request")).answer(response, recorded);
   }
 
   const server = createServer((request, response) => {

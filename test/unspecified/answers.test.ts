@@ -29,7 +29,7 @@ for (const [at, headers] of oddHeaders.entries())
     stub.respond(({ method }) =>
       method === "GET"
         ? answer(200, bytes(enveloped(found)), headers)
-        : answer(202, bytes(enveloped(operation)), headers),
+        : answer(202, bytes(enveloped({ ...operation, originatingResourceId: jobId })), headers),
     );
     const read = await connection.callTool("get_job", { jobId, view: "full" });
     expect(read, read.text).toMatchObject({ isError: false, structured: { data: found } });

@@ -21,6 +21,11 @@ export interface Endpoint {
   readonly idempotencyKey?: KeyGrammar;
   /** The endpoint takes `If-Match` with the job's current ETag. */
   readonly ifMatch?: true;
+  /**
+   * The fields of a success that name what the request names: JSON pointers into `data` or each of its items, with the names of the
+   * request's parameters or body fields (open question 17).
+   */
+  readonly echoes?: Readonly<Record<string, string>>;
   /** The operation's own scope; absent on the playground, which is anonymous. */
   readonly scope?: string;
   /** The scopes to request at the token endpoint (section 5): the "additional permissions", then `scope`; empty without `scope`. */

@@ -32,6 +32,7 @@ export const getMicPublicCapabilities = define({
   path: "/v1/mic/capabilities",
   query: z.strictObject({ workspaceId: chars(1, 128) }),
   scope: "mic.capabilities:read",
+  echoes: { "/workspaceId": "workspaceId" },
   success: { status: 200, body: envelope(CapabilitySet) },
 });
 
@@ -43,6 +44,7 @@ export const createMicPublicInput = define({
   idempotencyKey: "input",
   scope: "mic.inputs:write",
   additionalPermissions: ["files:read"],
+  echoes: { "/workspaceId": "workspaceId", "/inputKind": "inputKind", "/referenceId": "referenceId" },
   success: { status: 201, body: envelope(Input) },
 });
 
@@ -53,6 +55,7 @@ export const getMicPublicInput = define({
   pathParameters: z.strictObject({ inputId: opaqueId }),
   scope: "mic.inputs:read",
   additionalPermissions: ["files:read"],
+  echoes: { "/id": "inputId" },
   success: { status: 200, body: envelope(Input) },
 });
 
@@ -77,6 +80,7 @@ export const listMicExecutableRecipes = define({
     sort: z.enum(["versionId"]).optional(),
   }),
   scope: "mic.recipes:read",
+  echoes: { "/workspaceId": "workspaceId" },
   success: {
     status: 200,
     body: recipePage(RecipeOffer),
@@ -92,6 +96,7 @@ export const getMicExecutableRecipe = define({
   path: "/v1/mic/recipe-versions/{versionId}",
   pathParameters: z.strictObject({ versionId: RecipeVersionId }),
   scope: "mic.recipes:read",
+  echoes: { "/recipe/versionId": "versionId" },
   success: { status: 200, body: micEnvelope(RecipeOffer) },
 });
 
@@ -102,6 +107,7 @@ export const createMicJob = define({
   body: CreateJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",
+  echoes: { "/workspaceId": "workspaceId", "/recipeVersionId": "recipeVersionId" },
   success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
@@ -111,6 +117,7 @@ export const listMicJobs = define({
   path: "/v1/mic/jobs",
   query: z.strictObject({ workspaceId: chars(1, 128), limit, cursor: jobCursor.optional() }),
   scope: "mic.jobs:read",
+  echoes: { "/workspaceId": "workspaceId" },
   success: { status: 200, body: jobPage(Job), contradictions: jobPageContradictions },
 });
 
@@ -120,6 +127,7 @@ export const getMicJob = define({
   path: "/v1/mic/jobs/{jobId}",
   pathParameters: z.strictObject({ jobId: opaqueId }),
   scope: "mic.jobs:read",
+  echoes: { "/id": "jobId" },
   success: { status: 200, body: envelope(Job), contradictions: jobContradictions },
 });
 
@@ -132,6 +140,7 @@ export const cancelMicJob = define({
   idempotencyKey: "text",
   ifMatch: true,
   scope: "mic.jobs:cancel",
+  echoes: { "/originatingResourceId": "jobId" },
   success: { status: 202, body: envelope(Operation), contradictions: operationContradictions },
 });
 
@@ -143,6 +152,7 @@ export const retryMicJob = define({
   body: RetryJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",
+  echoes: { "/retryOfBatchId": "jobId" },
   success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
@@ -152,6 +162,7 @@ export const getMicPublicOperation = define({
   path: "/v1/mic/operations/{operationId}",
   pathParameters: z.strictObject({ operationId: opaqueId }),
   scope: "mic.operations:read",
+  echoes: { "/id": "operationId" },
   success: { status: 200, body: envelope(Operation), contradictions: operationContradictions },
 });
 
@@ -161,6 +172,7 @@ export const getMicPublicUsage = define({
   path: "/v1/mic/usage",
   query: z.strictObject({ workspaceId: workspaceStyleId, window: z.enum(["DAY", "MONTH", "ENTITLEMENT"]) }),
   scope: "mic.usage:read",
+  echoes: { "/workspaceId": "workspaceId" },
   success: { status: 200, body: envelope(UsageSummary) },
 });
 
@@ -172,6 +184,7 @@ export const requestMicSharedFileProcessing = define({
   idempotencyKey: "processing",
   scope: "mic.jobs:run",
   additionalPermissions: ["files:read"],
+  echoes: { "/workspaceId": "workspaceId", "/inputId": "inputId", "/recipeVersionId": "recipeVersionId" },
   success: { status: 201, body: micEnvelope(ProcessingRequest) },
 });
 
@@ -181,6 +194,7 @@ export const getMicSharedFileProcessingRequest = define({
   path: "/v1/mic/processing-requests/{requestId}",
   pathParameters: z.strictObject({ requestId: ProcessingRequestId }),
   scope: "mic.jobs:read",
+  echoes: { "/id": "requestId" },
   success: { status: 200, body: micEnvelope(ProcessingRequest) },
 });
 

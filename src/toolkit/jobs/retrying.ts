@@ -95,11 +95,6 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
       status: jobStatus,
       readNow: (id) => readJob(id, ctx),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
-      // docs/contract.md, section 3: the new job has the earlier job's id.
-      mismatch: ({ id, retryOfBatchId: earlier }) =>
-        earlier === jobId
-          ? undefined
-          : `/data/retryOfBatchId: ${earlier === null ? "null" : quote(earlier)} in job ${quote(id)}, which is no retry of ${quote(jobId)}`,
     });
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "conflict" || error.facts.status !== 409) throw error;
