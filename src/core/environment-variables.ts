@@ -68,11 +68,11 @@ export const pathIn =
 const isUnset = (value: string | undefined): boolean =>
   value === "" || /^\$(?:\{(?:user_config\.\w+|MIC_\w+)\}|MIC_\w+)$/.test(value ?? "");
 
+/** Hosts have different forms of references to variables, and pass those of other hosts unchanged. */
 const PLACEHOLDER = /\$\{[^{}]*\}|\{(?:env|file|input):[^{}]*\}|%[A-Za-z_]\w*%|\$[A-Z_][A-Z0-9_]*/;
 const PLACEHOLDER_ONLY = new RegExp(`^(?:${PLACEHOLDER.source})$`);
-
-/** Hosts have different forms of references to variables, and pass those of other hosts unchanged. */
-export const isPlaceholder = (text: string): boolean => PLACEHOLDER_ONLY.test(text);
+/** Also a placeholder within a longer value. In contrast, a secret can contain $NAME and %NAME%. */
+const PLACEHOLDER_WITHIN = /\$\{[A-Za-z_][\w.:-]*\}|\{(?:env|file|input):[^{}]*\}/;
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -110,7 +110,11 @@ export function readVariables<T>(texts: Variables, readAll: (read: ReadVariable)
     const text = texts[name];
     try {
       if (text === undefined) return undefined;
-      if (!isPlaceholder(text)) return reader(text);
+      if (!PLACEHOLDER_ONLY.test(text)) {
+        const value = reader(text);
+        // A command may run a shell, which replaces its variables.
+        if (name.endsWith("_COMMAND") || !PLACEHOLDER_WITHIN.test(text)) return value;
+      }
       errors.push(`The host did not replace the placeholder in ${name}: write the value itself, or unset ${name}.`);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
