@@ -115,7 +115,9 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
   });
   const shared = {
     api,
-    actions: createActions(context, { serviceName: async () => "api" }),
+    actions: createActions(context, {
+      serviceName: async () => JSON.stringify(["https://service.example", "client-1"]),
+    }),
     files: { kind: "folder", folder: "", save: createDownloads(api).save } as const,
     offers: createRecipeOfferCache(),
     retries: createRetryCache(),
