@@ -18,6 +18,12 @@ function formsOf(secret: string): string[] {
   });
 }
 
+/** Returns the parts of a secret with blanks that `excerpt` leaves if it cuts within the secret. */
+const cutFormsOf = (secret: string): string[] =>
+  [...secret.matchAll(/\s/g)]
+    .filter(({ index }) => index >= MIN_LENGTH)
+    .map(({ index }) => `${secret.slice(0, index)}…`);
+
 /** Creates a redactor. It also redacts the secrets that are registered in `shared`, and registers none there. */
 export function createRedactor(shared?: { redact(text: string): string; hasSecret(text: string): boolean }) {
   let forms: readonly string[] = [];
@@ -26,7 +32,9 @@ export function createRedactor(shared?: { redact(text: string): string; hasSecre
     add(secret: string): void {
       if (secret.length < MIN_LENGTH || forms.includes(secret)) return;
       // Longest first, because a form that contains another one must be replaced as a whole.
-      forms = [...new Set([...forms, ...formsOf(secret)])].sort((a, b) => b.length - a.length);
+      forms = [...new Set([...forms, ...[secret, ...cutFormsOf(secret)].flatMap(formsOf)])].sort(
+        (a, b) => b.length - a.length,
+      );
     },
     redact(text: string): string {
       let clean = shared?.redact(text) ?? text;
