@@ -71,6 +71,8 @@ import connect from "undici/lib/api/api-connect.js";
 // As in the index; the connection to a proxy uses it.
 Dispatcher.prototype.connect = connect;
 export { default as Agent } from "undici/lib/dispatcher/agent.js";
+export { default as buildConnector } from "undici/lib/core/connect.js";
+export { default as Pool } from "undici/lib/dispatcher/pool.js";
 export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";`;
 
 const onlyDispatchers: Plugin = {

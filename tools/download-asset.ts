@@ -22,6 +22,8 @@ type SavedFileResult = FileDetails & SavedFile;
 
 type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256">;
 
+const startOf = ({ warning }: Pick<SavedFile, "warning">): string => (warning === undefined ? "" : `${warning} `);
+
 const NO_PREVIEW = " It is not text, so there is no preview.";
 
 const previewText = (preview: string | undefined): string | undefined =>
@@ -37,7 +39,7 @@ async function saveToFolder(
     ctx.report({ progress: bytes, message: `${bytes} bytes` }),
   );
   const start = preview ? await readPreview(file) : undefined;
-  const summary = `Saved ${formatToken(file.fileName)} to the download folder.${preview && start === undefined ? NO_PREVIEW : ""}`;
+  const summary = `${startOf(file)}Saved ${formatToken(file.fileName)} to the download folder.${preview && start === undefined ? NO_PREVIEW : ""}`;
   const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
   const data = { summary, ...file, ...(start !== undefined && { preview: start }) };
   return toolResult(ctx, data, { summary, lines: [saved, previewText(start)] });
@@ -51,7 +53,7 @@ async function createLink(
   const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, ctx);
   const { content, ...facts } = file;
   const where = content ? "is in this answer." : `can be downloaded by its link until ${file.expiresAt}.`;
-  const summary = `${formatToken(file.fileName)} ${where}${request.preview && preview === undefined && !content ? NO_PREVIEW : ""}`;
+  const summary = `${startOf(file)}${formatToken(file.fileName)} ${where}${request.preview && preview === undefined && !content ? NO_PREVIEW : ""}`;
   const size = file.bytes === undefined ? "" : `${file.bytes} bytes, `;
   const lines = [
     content ? undefined : file.url,

@@ -7,11 +7,12 @@ import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
 import { chars } from "../contract/scalars.ts";
 import { abortFailure, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
+import { contentCodingOf } from "./content-codings.ts";
 import type { OtherResource } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
 import { type InvalidJson, parseJson } from "./parse-json.ts";
 import { callAgainAdvice, refusalAdvice } from "./refusal-advice.ts";
-import { contentCodingOf, type ResponseTooLarge, type TransportError, type WireResponse } from "./transport.ts";
+import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
 
 // A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
 
@@ -19,7 +20,7 @@ export const CHECK_BASE_URL_ADVICE =
   "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the API.";
 
 export const HTML_PAGE = "an HTML page instead of JSON";
-const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
+export const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
 const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 
 const isHtmlPage = ({ headers, body }: WireResponse): boolean =>
@@ -131,10 +132,10 @@ export function responseDate({ date = "" }: Readonly<Record<string, string>>): n
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Returns the seconds of a Retry-After header (an integer or an HTTP date), at least 1; undefined if it is missing or invalid. */
+/** Returns the seconds of a Retry-After header (a number, rounded up, or an HTTP date), at least 1; undefined if it is missing or invalid. */
 export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const text = headers["retry-after"]?.trim() ?? "";
-  const stated = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseHttpDate(text) - now) / 1000);
+  const stated = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text)) : Math.ceil((parseHttpDate(text) - now) / 1000);
   return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
 }
 
@@ -194,8 +195,11 @@ const TRANSIENT: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "ra
 /** True if the same request may succeed a little later. */
 export const isTransient = (endpoint: Endpoint, { facts }: Failure): boolean =>
   TRANSIENT.has(facts.kind) ||
-  // The API still processes the key (IETF Idempotency-Key draft, 2.7), or its response counts as lost.
-  (isAction(endpoint) && facts.retryable && (facts.status === 409 || facts.kind === "outcome_unknown"));
+  // The API still processes the key (IETF Idempotency-Key draft, 2.7), or its response counts as lost. An unknown outcome that has a
+  // status has the contract's: the API has answered, and would answer the same at once.
+  (isAction(endpoint) &&
+    facts.retryable &&
+    (facts.status === 409 || (facts.kind === "outcome_unknown" && facts.status === undefined)));
 
 export function transportFailure(error: TransportError): Failure {
   return new Failure(
@@ -257,9 +261,11 @@ export const codedFileFailure = (coding = ""): Failure =>
     next: CHECK_BASE_URL_ADVICE,
   });
 
-/** Failure for a response with the success status whose body is not JSON, or is too expensive to parse. */
-export const invalidJsonFailure = (endpoint: Endpoint, response: WireResponse, error: InvalidJson): Failure =>
-  unverifiedResponseFailure(endpoint, response.status, describeInvalidJson(response, error));
+/** Failure for a response with the success status whose body is not JSON, cannot be decoded, or is too expensive to parse. */
+export function invalidJsonFailure(endpoint: Endpoint, response: WireResponse, error: InvalidJson): Failure {
+  const failure = unverifiedResponseFailure(endpoint, response.status, describeInvalidJson(response, error));
+  return contentCodingOf(response) === undefined ? failure : failure.with({ status: response.status });
+}
 
 /** Only the contract's envelope proves that an action took effect. */
 export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
@@ -289,6 +295,20 @@ export function tooLargeFailure(
   return contractViolationFailure(message).with({ message: page, next: SMALLER_LIMIT });
 }
 
+const SAME_HOST = "http://same-host.invalid";
+
+/** Describes where a redirect points: only the scheme and the host, because the rest may contain secrets. */
+export function describeRedirect({ headers: { location } }: Pick<WireResponse, "headers">): string {
+  if (location === undefined || !URL.canParse(location, SAME_HOST)) return "a redirect";
+  const { protocol, host, origin } = new URL(location, SAME_HOST);
+  if (host === "") return "a redirect";
+  if (origin === SAME_HOST) return "a redirect to another path of the same host";
+  return `a redirect to ${formatToken(`${protocol}//${host}`)}`;
+}
+
+/** Redirects that ask to send the same request again, so that it was not executed (RFC 9110, 15.4.8 and 15.4.9). */
+const NOT_EXECUTED: ReadonlySet<number> = new Set([307, 308]);
+
 /** Failure for a response with another status than the contract's success status. */
 export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: number): Failure {
   const { status } = response;
@@ -299,8 +319,9 @@ export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: 
     if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, status, jsonError);
     return contractViolationFailure(`${stated} is not ${endpoint.success.status}`);
   }
-  return contractViolationFailure(`${stated} is a redirect, which is not followed`).with({
-    sideEffect: isAction(endpoint) ? "unknown" : "none",
+  const sender = endpoint.success.body === "binary" ? "downloads" : "requests";
+  return contractViolationFailure(`${stated} is ${describeRedirect(response)}, and ${sender} follow none`).with({
+    sideEffect: isAction(endpoint) && !NOT_EXECUTED.has(status) ? "unknown" : "none",
     next: "Ask the user to check that MIC_BASE_URL points at the API itself.",
   });
 }

@@ -6,7 +6,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { withTimeout } from "../core/async.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
-import { contentTypeOf, withAssetStream } from "./asset-stream.ts";
+import { contentTypeOf, fileWarning, withAssetStream } from "./asset-stream.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { ApiClient } from "./client.ts";
 import type { CallRequest } from "./encode.ts";
@@ -19,6 +19,8 @@ export interface SavedFile {
   readonly sha256: string;
   readonly contentType: string;
   readonly fileName: string;
+  /** A sentence, if the answer may not be the complete file. */
+  readonly warning?: string;
 }
 
 interface DownloadTarget {
@@ -54,7 +56,14 @@ async function saveResponse(
   const newFile = { folder, name, mayNumber: fileName === undefined };
   try {
     const { written, path, fileName } = await createFile(newFile, (file) => streamToFile(response, file, onBytes));
-    return { path, ...written, contentType: contentTypeOf(response), fileName };
+    const warning = fileWarning(response, fileName);
+    return {
+      path,
+      ...written,
+      contentType: contentTypeOf(response),
+      fileName,
+      ...(warning !== undefined && { warning }),
+    };
   } catch (error) {
     response.body.destroy();
     if (error instanceof TransportError || error instanceof Failure || signal.aborted) throw error;

@@ -1,8 +1,8 @@
 // The transport makes HTTP exchanges with the API over undici, with proxies, size limits and time limits.
 import { Readable } from "node:stream";
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import type { Dispatcher } from "undici";
+import type { buildConnector, Dispatcher, Pool } from "undici";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
+import { contentCodingOf, decodeBody } from "./content-codings.ts";
 import { proxyUrlFor, proxyVariableFor } from "./proxies.ts";
 
 export interface WireRequest {
@@ -25,6 +25,8 @@ export interface StreamedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
+  /** False if the body ends with its connection: then an early end looks like a complete body. */
+  readonly isDelimited: boolean;
 }
 
 /**
@@ -51,9 +53,9 @@ export class TransportError extends Error {
 
 export class ResponseTooLarge extends Error {
   override readonly name = "ResponseTooLarge";
-  readonly response: Omit<StreamedResponse, "body">;
+  readonly response: ResponseHead;
 
-  constructor(maxBytes: number, { status, headers }: Omit<StreamedResponse, "body">) {
+  constructor(maxBytes: number, { status, headers }: ResponseHead) {
     super(`the answer is larger than ${maxBytes} bytes`);
     this.response = { status, headers };
   }
@@ -109,10 +111,17 @@ const isProxyError = (error: unknown): boolean =>
     ? error.errors.some(isProxyError)
     : isProxyRefusal(error) || UNREACHABLE.includes(errorCode(error));
 
+/** undici ends the connection at these answers, and does not name them. It skips every other 1xx. */
+const INTERIM_ANSWERS: Readonly<Record<string, string>> = {
+  "bad response": "it sent the interim answer 100 Continue, which was not requested and cannot be skipped",
+  "bad upgrade": "it answered with a change of protocols, which was not requested",
+};
+
 function describeError(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describeError).join("; ");
   const code = errorCode(error);
-  const reason = errorMessage(error);
+  const message = errorMessage(error);
+  const reason = code === "UND_ERR_SOCKET" ? (INTERIM_ANSWERS[message] ?? message) : message;
   return code === "" || reason.includes(code) ? reason : `${reason} (${code})`;
 }
 
@@ -141,7 +150,7 @@ function flattenHeaders(headers: Record<string, string | string[] | undefined>):
 /** A body that receives no bytes for this time is aborted. */
 const STALL_MS = 30_000;
 
-type ResponseHead = Omit<StreamedResponse, "body">;
+type ResponseHead = Omit<WireResponse, "body">;
 
 /** Receives the body of a response. */
 interface BodyReceiver {
@@ -232,31 +241,6 @@ function send<T>(
   });
 }
 
-const DECODERS: Readonly<Record<string, typeof gunzipSync>> = {
-  gzip: gunzipSync,
-  "x-gzip": gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-};
-
-/** Returns the content coding of a body (RFC 9110, 8.4); undefined if it has none. */
-export function contentCodingOf({ headers }: ResponseHead): string | undefined {
-  const coding = (headers["content-encoding"] ?? "").trim().toLowerCase();
-  return coding === "" || coding === "identity" ? undefined : coding;
-}
-
-/** Decodes a body that a proxy has encoded, although the request asks for no coding. Returns it unchanged if that is not possible. */
-function decodeBody(head: ResponseHead, body: Buffer, maxOutputLength: number): WireResponse {
-  const { "content-encoding": _, ...headers } = head.headers;
-  const decode = DECODERS[contentCodingOf(head) ?? ""];
-  if (decode === undefined) return { ...head, body };
-  try {
-    return { ...head, headers, body: decode(body, { maxOutputLength }) };
-  } catch {
-    return { ...head, body };
-  }
-}
-
 /** Resolves with the complete body. Rejects one that is too large, but drops that of an error, whose status is sufficient. */
 const receiveBuffer =
   (maxBytes: number) =>
@@ -281,7 +265,8 @@ const receiveBuffer =
       end() {
         release();
         const body = Buffer.concat(chunks, bytes);
-        succeed(contentCodingOf(head) === undefined ? { body, ...head } : decodeBody(head, body, maxBytes));
+        const response = { body, ...head };
+        succeed(contentCodingOf(head) === undefined ? response : decodeBody(response, maxBytes));
       },
       fail,
     };
@@ -300,7 +285,8 @@ function receiveStream(head: ResponseHead, { controller, succeed, release }: Exc
   // A reader receives the error. This listener is for an error that occurs before there is a reader.
   body.on("error", () => undefined);
   body.once("close", release);
-  succeed({ ...head, body });
+  const { "content-length": length, "transfer-encoding": transferCoding = "" } = head.headers;
+  succeed({ ...head, body, isDelimited: length !== undefined || /chunked/i.test(transferCoding) });
   return {
     push: (chunk: Buffer) => body.push(chunk),
     end() {
@@ -310,6 +296,19 @@ function receiveStream(head: ResponseHead, { controller, succeed, release }: Exc
     fail: (error: Error) => void body.destroy(error),
   };
 }
+
+/** undici takes a reset (ECONNRESET) for the end of a body without a stated length, so it gets another code first. */
+function renameReset(error: NodeJS.ErrnoException): void {
+  if (error.code === "ECONNRESET") error.code = "RESET";
+}
+
+const withResets =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (options, callback) =>
+    connect(options, (...result) => {
+      result[1]?.prependListener("error", renameReset);
+      callback(...result);
+    });
 
 /** Connections per origin; idle ones are closed after 4 s. As many as requests in flight on stdio, so that no call waits for another. */
 const CONNECTIONS = 128;
@@ -350,8 +349,18 @@ export function createTransport(
       async start(origin: string): Promise<Dispatcher> {
         try {
           const uri = proxies ? proxyUrlFor(origin) : undefined;
-          const { Agent, ProxyAgent } = await import("./undici.ts");
-          const options = { connections: maxConnections, pipelining: 1 };
+          const { Agent, buildConnector, Pool, ProxyAgent } = await import("./undici.ts");
+          const connectDirectly = buildConnector({});
+          const options = {
+            connections: maxConnections,
+            pipelining: 1,
+            factory(host: string | URL, { connect = connectDirectly, ...rest }: Pool.Options): Dispatcher {
+              return new Pool(host, {
+                ...rest,
+                connect: typeof connect === "function" ? withResets(connect) : connect,
+              });
+            },
+          };
           const dispatcher =
             byProxy.get(uri) ?? (uri === undefined ? new Agent(options) : new ProxyAgent({ ...options, uri }));
           byProxy.set(uri, dispatcher);

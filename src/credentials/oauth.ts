@@ -1,6 +1,12 @@
 // Builds requests to the token endpoint and parses responses (docs/contract.md, 5; src/contract/open-questions.md, 25 and 26).
 import * as z from "zod/v4";
-import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, parseRetryAfter } from "../api-client/classify.ts";
+import {
+  CHECK_BASE_URL_ADVICE,
+  describeRedirect,
+  HTML_PAGE,
+  jsonErrorOf,
+  parseRetryAfter,
+} from "../api-client/classify.ts";
 import { ContractViolation, validateBody } from "../api-client/decode.ts";
 import { toWireTarget } from "../api-client/encode.ts";
 import { InvalidJson, parseJson } from "../api-client/parse-json.ts";
@@ -48,6 +54,7 @@ export function tokenRequest(
     ...toWireTarget(baseUrl, TOKEN_PATH),
     headers: {
       accept: "application/json",
+      "accept-encoding": "identity",
       authorization: basicHeader(credentials, basicForm),
       "content-type": "application/x-www-form-urlencoded",
     },
@@ -130,10 +137,11 @@ function failureFromResponse(answer: WireResponse, scopes: readonly string[]): F
   const kind = toFailureKind(answer.status, code);
   const waitSeconds = parseRetryAfter(answer.headers, Date.now());
   const page = jsonErrorOf(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
+  const redirect = answer.status >= 300 && answer.status < 400 ? `, ${describeRedirect(answer)}` : "";
   return new Failure({
     kind,
     at: "token endpoint",
-    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${details && `: ${details}`}.`,
+    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${redirect}${page}${details && `: ${details}`}.`,
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",

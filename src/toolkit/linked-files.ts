@@ -25,6 +25,8 @@ export interface LinkedFile extends Link {
 export interface LinkedAsset extends LinkedFile {
   /** The first lines, if requested; undefined if the file is not text. */
   readonly preview: string | undefined;
+  /** A sentence, if the answer may not be the complete file. */
+  readonly warning?: string;
 }
 
 export interface AssetRequest {

@@ -204,6 +204,12 @@ test("a Retry-After is read exactly, in seconds or as a date, and is at least 1 
     }),
   );
   expect(read("Friday, 20-Nov-26 10:00:07 GMT")).toBe(7);
+  for (const [text, seconds] of [
+    ["1.5", 2],
+    ["0.2", 1],
+    ["3.0", 3],
+  ] as const)
+    expect(read(text)).toBe(seconds);
   for (const text of ["0", new Date(now - 5000).toUTCString()]) expect(read(text)).toBe(1);
 });
 

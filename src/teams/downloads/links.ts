@@ -1,7 +1,7 @@
 // Creates links to files for callers on other machines. A link contains an encrypted ticket, which any instance accepts.
 import { createHash } from "node:crypto";
 import * as z from "zod/v4";
-import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
+import { contentLengthOf, contentTypeOf, fileWarning, withAssetStream } from "../../api-client/asset-stream.ts";
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { ApiClient } from "../../api-client/client.ts";
 import type { CallRequest } from "../../api-client/encode.ts";
@@ -124,9 +124,11 @@ export function createLinkedFiles({ service, inlineMaxBytes, ...linkOptions }: L
       const isSmall = length === undefined || length <= inlineMaxBytes;
       const { start, isComplete } = await readStart(answer, isSmall ? inlineMaxBytes : preview ? PREVIEW_BYTES : 0);
       const content = isSmall && isComplete ? contentOf(start, contentType) : undefined;
+      const warning = fileWarning(answer, name);
       return {
         fileName: name,
         contentType,
+        ...(warning !== undefined && { warning }),
         ...(isComplete ? { bytes: start.length } : length !== undefined && { bytes: length }),
         ...(content && { content, sha256: sha256(start) }),
         preview: preview ? previewFromStart(start, isComplete, contentType) : undefined,
