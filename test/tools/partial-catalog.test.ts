@@ -86,7 +86,7 @@ describeLatestRevision((bench, revision) => {
       }),
       { numRuns: runCount(20, 200) },
     );
-    expect(completeCount).toBeGreaterThan(10);
+    expect(completeCount).toBeGreaterThan(0);
   });
 
   test.each([2020, 2026])(
