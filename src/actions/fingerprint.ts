@@ -95,12 +95,12 @@ const normalizeBindings = (value: unknown, references: ReadonlyMap<unknown, Inpu
     })
     .sort((one, other) => (one.port < other.port ? -1 : 1));
 
-/** Returns the same text for arguments that differ only in spelling: the order of bindings, nulls, whitespace around strings. */
+/** Returns the same text for the arguments of identical calls that differ only in spelling: the order of bindings, nulls, outer whitespace. */
 export function withoutSpelling(canonical: string): string {
-  const { parameterValues, inputBindings, ...others } = parseCanonicalArguments(canonical);
+  const { inputBindings, ...others } = parseCanonicalArguments(canonical);
   const bindings = toBindings(inputBindings);
   bindings.sort((one, other) => (String(one["port"]) < String(other["port"]) ? -1 : 1));
-  return canonicalArguments({ parameterValues, arguments: normalize({ ...others, bindings }) });
+  return canonicalArguments({ arguments: normalize({ ...others, bindings }) });
 }
 
 /**

@@ -137,6 +137,67 @@ test("an outcome that is written late does not replace the outcome of a new atte
   expect(resultOf(await full.call({ key: KEY }))).toMatchObject({ value: "made again", attempts: 2, replayed: true });
 });
 
+const loseAnswer = rejectWith("outcome_unknown", { sideEffect: "unknown", retryable: true });
+const TOO_OLD = /more than 20 h ago/;
+
+test("no outcome is recorded for an action while this process sends it", async () => {
+  const { released, release } = createLatch();
+  const call = one.call({ key: KEY, answer: () => released.then(() => "made") });
+  await expect.poll(() => fixture.sent.length).toBe(1);
+  expect(await one.actions.recordOutcome(KEY, { failure: createRefusal("conflict") })).toBe(false);
+  release();
+  expect(resultOf(await call).value).toBe("made");
+  expect(await fixture.find(KEY)).toMatchObject({ state: "succeeded" });
+});
+
+test("an action is too old to be sent again by the monotonic clock of the process that sent it, whatever the journal's clock", async () => {
+  await one.call({ key: KEY, answer: loseAnswer });
+  fixture.clock.aheadMs = DEDUPLICATION_WINDOW_MS + 1;
+  expect(factsOf(await one.call({ key: KEY })).message).toMatch(TOO_OLD);
+  expect(fixture.sent).toHaveLength(1);
+});
+
+test("no further attempt starts after the window, which counts from the first attempt, not from the call", async () => {
+  await one.call({ key: KEY, answer: loseAnswer });
+  const two = await fixture.startWorker("two");
+  fixture.clock.nowMs += DEDUPLICATION_WINDOW_MS - 10_000;
+  const answer = async (assertMaySend: () => void) => {
+    assertMaySend();
+    fixture.clock.nowMs += 20_000;
+    assertMaySend();
+    throw new Error("the window is over");
+  };
+  expect(factsOf(await two.call({ key: KEY, answer })).message).toMatch(TOO_OLD);
+});
+
+test("of two calls that read the API's clock at the same time before they resume an action, one sends", async () => {
+  const apiClock = { now: () => fixture.clock.nowMs, read: async () => undefined };
+  await one.call({ key: KEY, answer: loseAnswer, apiClock });
+  const [clocks, answers] = [createLatch(), createLatch()];
+  let readCount = 0;
+  const slowClock = {
+    ...apiClock,
+    read: async () => {
+      readCount += 1;
+      // The second read ends while the request of the first call is in flight.
+      if (readCount === 2) await clocks.released;
+    },
+  };
+  const answer = () => answers.released.then(() => "made");
+  const calls = [
+    one.call({ key: KEY, apiClock: slowClock, answer }),
+    one.call({ key: KEY, apiClock: slowClock, answer }),
+  ];
+  await expect.poll(() => fixture.sent.length).toBe(2);
+  expect(readCount).toBe(2);
+  clocks.release();
+  await fixture.waitForSleeps(3);
+  expect(fixture.sent).toHaveLength(2);
+  answers.release();
+  for (const call of await Promise.all(calls)) expect(resultOf(call).value).toBe("made");
+  expect(fixture.sent).toHaveLength(2);
+});
+
 test("simultaneous calls with the same explicit key send one request", async () => {
   const { released, release } = createLatch();
   const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => released.then(() => "made") }));

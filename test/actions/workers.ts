@@ -16,7 +16,9 @@ interface CallOptions {
   readonly key?: string;
   readonly proposedKey?: string;
   readonly isDerivedKey?: boolean;
-  readonly answer?: () => Promise<unknown>;
+  /** `assertMaySend`: as before each further attempt. */
+  readonly answer?: (assertMaySend: () => void) => Promise<unknown>;
+  readonly apiClock?: ActionCall["apiClock"];
 }
 
 export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
@@ -26,7 +28,8 @@ export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<Failure
 
 export async function openWorkerFixture() {
   const folder = await folderForTest();
-  const clock = { nowMs: 1_800_000_000_000 };
+  /** `aheadMs`: by how much the monotonic clock has advanced more than the journal's. */
+  const clock = { nowMs: 1_800_000_000_000, aheadMs: 0 };
   /** Requests that were sent. `lost`: an earlier attempt may have taken effect. */
   const sent: { by: string; key: string; body: string; lost: boolean }[] = [];
   const deadOwners = new Set<string>();
@@ -61,9 +64,10 @@ export async function openWorkerFixture() {
     async startWorker(owner: string, change = (real: Journal): Journal => real) {
       const isOwnerDead = (other: string) => deadOwners.has(other);
       const actions = createTestActions(change(await openJournalAs(owner)), SERVICE, {
-        ...{ timing, monotonicMs: timing.now, isOwnerDead },
+        ...{ timing, monotonicMs: () => clock.nowMs + clock.aheadMs, isOwnerDead },
       });
       return {
+        actions,
         async call(options: CallOptions = {}): Promise<CallOutcome> {
           const { arguments: args = { recipeVersionId: "recipe-1" }, key, answer = async () => "made" } = options;
           const call: ActionCall = {
@@ -71,10 +75,11 @@ export async function openWorkerFixture() {
             explicitKey: key,
             proposedKey: options.proposedKey,
             isDerivedKey: options.isDerivedKey,
-            async send({ body }, sentKey, { mayHaveTakenEffect = false, onAttempt }) {
+            ...(options.apiClock && { apiClock: options.apiClock }),
+            async send({ body }, sentKey, { mayHaveTakenEffect = false, onAttempt, assertMaySend }) {
               sent.push({ by: owner, key: sentKey, body, lost: mayHaveTakenEffect });
               onAttempt?.();
-              return { value: await answer(), drift: [], replayed: false };
+              return { value: await answer(() => assertMaySend?.()), drift: [], replayed: false };
             },
             createdId: () => undefined,
           };
