@@ -508,8 +508,18 @@ async function runGroup(
       counts.executions += effects;
       if (isUnknown) counts.unknown += 1;
       const again = commands.filter(({ executions }) => executions.length > 0);
+      // A file is registered again if the outcome of its registration can no longer be found out.
+      const isRegisteredAgain =
+        mayBeOld &&
+        unit.startsWith("inputs ") &&
+        again.length === 2 &&
+        again.some(({ key }) => states.get(key) === "unknown");
       const isAgain =
-        mayRunAgain && again.length === 2 && effects === 2 && again.every(({ key }) => states.get(key) === "succeeded");
+        isRegisteredAgain ||
+        (mayRunAgain &&
+          again.length === 2 &&
+          effects === 2 &&
+          again.every(({ key }) => states.get(key) === "succeeded"));
       if (isAgain) counts["again after the window"] += 1;
       else if (effects > 1) {
         counts.duplicates += effects - 1;

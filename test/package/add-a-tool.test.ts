@@ -69,6 +69,7 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
   body: z.strictObject({ reason: RetryJob.shape.reason }),
   idempotencyKey: "text",
   scope: "mic.jobs:run",
+  echoes: { "/id": "jobId" },
   success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
@@ -88,6 +89,7 @@ import type { Job } from "../src/contract/jobs.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobStatus } from "../src/toolkit/describe/job.ts";
+import { readJob } from "../src/toolkit/jobs/batch.ts";
 import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
@@ -114,6 +116,7 @@ export const starJob = defineTool({
       traits,
       describe: describeJobWith(ctx),
       status: jobStatus,
+      readNow: (id) => readJob(id, ctx),
       findOut: "get_job shows the job.",
     }),
 });

@@ -14,7 +14,7 @@ const MIN_RATES: Readonly<Record<string, readonly [number, number, number, numbe
   scripts: [51, 50, 50, 49],
   headquarters: [142, 136, 141, 135],
   several: [45, 0, 44, 0],
-  "short-forms": [109, 92, 106, 90],
+  "short-forms": [108, 92, 105, 90],
   spellings: [214, 146, 214, 153],
   "added-words": [158, 155, 158, 155],
   "state-argument": [62, 62, 62, 61],
