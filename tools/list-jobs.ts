@@ -19,6 +19,7 @@ import {
   MAX_READ,
 } from "../src/toolkit/jobs/find-jobs.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
+import { type Retries, readRetries } from "../src/toolkit/jobs/retries.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { BROKEN_LIST, leftOutSentences, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
@@ -46,27 +47,29 @@ function stateCountsText(counts: JobCounts): string {
   return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
 }
 
-async function createRowBuilder(jobs: readonly Job[], ctx: ToolContext) {
+async function createRowBuilder(jobs: readonly Job[], { retryOf }: Retries, ctx: ToolContext) {
   const origins = await readOrigins(
     jobs.map(({ id }) => id),
     ctx,
   );
-  return (job: Job) => ({ ...summarizeJob(job, ctx.retries.get(job.id)), ...origins.get(job.id) });
+  return (job: Job) => ({ ...summarizeJob(job, retryOf(job.id)), ...origins.get(job.id) });
 }
 
 async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobList> {
   const { view, workspaceId, limit: requestedLimit, cursor } = args;
-  const { answer, isCut } = await readPage((limit = requestedLimit) => {
-    const query = { workspaceId, ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }) };
-    return ctx.api.call(listMicJobs, { query }, ctx);
-  }, view);
+  const query = { workspaceId, ...(cursor !== undefined && { cursor }) };
+  const { answer, isCut } = await readPage(
+    (limit = requestedLimit) =>
+      ctx.api.call(listMicJobs, { query: { ...query, ...(limit !== undefined && { limit }) } }, ctx),
+    view,
+  );
   const { data } = answer.value;
-  ctx.retries.remember(data);
+  const retries = await readRetries(answer.value, query, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
     link: references.jobs(workspaceId),
-    summarize: await createRowBuilder(view === "full" ? [] : data, ctx),
+    summarize: await createRowBuilder(view === "full" ? [] : data, retries, ctx),
   };
   return pageResult(answer, { ...options, view, isCut }, ctx);
 }
@@ -99,10 +102,10 @@ interface FailureGroup {
 }
 
 /** Groups two or more jobs that share a failure. `rest`: the other jobs. */
-function groupFailures(jobs: readonly Job[], { retries }: Pick<ToolContext, "retries">) {
+function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
   const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
   for (const job of jobs) {
-    const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retries.get(job.id));
+    const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retryOf(job.id));
     if (job.state !== "FAILED" || failure === undefined || retryable === undefined) continue;
     const shared = {
       ...(stage !== undefined && { stage }),
@@ -143,12 +146,12 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
   const { cursor, view, ...query } = args;
   const { workspaceId, limit, ...filter } = query;
   const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, ctx);
-  const { data, page, meta, drift, givenUp, read, isCut } = found;
-  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, ctx);
+  const { data, page, meta, drift, givenUp, read, isCut, retries } = found;
+  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, retries);
   const options = {
     summary: findingText(found),
     link: references.jobs(workspaceId),
-    summarize: await createRowBuilder(rest, ctx),
+    summarize: await createRowBuilder(rest, retries, ctx),
     items: rest,
     facts: {
       ...{ counts: countStates(data), read },
@@ -182,11 +185,11 @@ async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
   const { workspaceId, cursor, states, createdSince, unretried } = args;
   const filter = { states, createdSince, unretried };
   const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, ctx);
-  const { data, page, read, drift } = found;
+  const { data, page, read, drift, retries } = found;
   const end = endText(found, filter);
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
-    const summary = summarizeJob(job, ctx.retries.get(job.id));
+    const summary = summarizeJob(job, retries.retryOf(job.id));
     const cells: Readonly<Record<string, unknown>> = {
       ...summary,
       updatedAt: truncateToSeconds(updatedAt),

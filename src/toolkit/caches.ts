@@ -6,6 +6,7 @@ import { BoundedMap } from "../core/bounded-map.ts";
 
 const MAX_OFFERS = 500;
 const MAX_RETRIES = 1_000;
+const MAX_CURSORS = 1_000;
 
 export type RecipeOfferCache = ReturnType<typeof createRecipeOfferCache>;
 
@@ -26,6 +27,8 @@ export type RetryCache = ReturnType<typeof createRetryCache>;
 
 export function createRetryCache() {
   const latest = new BoundedMap<string, Pick<Job, "id" | "createdAt">>(MAX_RETRIES);
+  /** The cursors of lists of which all earlier pages were read, each with its workspace. */
+  const reached = new BoundedMap<string, true>(MAX_CURSORS);
   return {
     /** Records the retries among jobs that were listed or read. Only the later job refers to the earlier one (`retryOfBatchId`). */
     remember(jobs: readonly Job[]): void {
@@ -38,5 +41,12 @@ export function createRetryCache() {
       }
     },
     get: (jobId: string): string | undefined => latest.get(jobId)?.id,
+    /** Records that all jobs before this cursor were read. */
+    reach(workspaceId: string, cursor: string | null): void {
+      if (cursor !== null) reached.set(JSON.stringify([workspaceId, cursor]), true);
+    },
+    /** Returns true if all jobs before this cursor were read. */
+    hasReached: (workspaceId: string, cursor: string | undefined): boolean =>
+      cursor === undefined || reached.get(JSON.stringify([workspaceId, cursor])) === true,
   };
 }

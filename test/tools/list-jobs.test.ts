@@ -154,6 +154,50 @@ describeLatestRevision((bench, revision) => {
     ])
       expect(page["data"]).toContainEqual(expect.objectContaining(row));
   });
+
+  test("a server that reads only the page after the retry of a job lists the job as retried", async () => {
+    const { workspaceId, service } = bench();
+    const { id } = await createRetryableJob(service);
+    const retry = { retryMode: "SAFE_RESUME", reason: "Once more" };
+    const { data: made } = await service.ok(operations.retryMicJob, { path: { jobId: id }, body: retry });
+    const limit = idsOf(await listEveryJob(service)).indexOf(id);
+    expect(limit).toBeGreaterThan(0);
+    const { page } = await service.ok(operations.listMicJobs, { query: { workspaceId, limit } });
+    const args = { workspaceId, cursor: page.nextCursor, limit: 1 };
+    const row = { id, retriedBy: made.id };
+    for (const filter of [{}, { states: ["FAILED"] }]) {
+      const other = await createFreshBench(bench(), revision);
+      expect((await other.ok("list_jobs", { ...args, ...filter })).structured["data"]).toMatchObject([row]);
+    }
+    const other = await createFreshBench(bench(), revision);
+    expect(foundIds(Found.parse((await other.ok("list_jobs", { ...args, unretried: true })).structured))).not.toContain(
+      id,
+    );
+  });
+});
+
+test("the pages before a failed job are read once, and only if this process has not read them", async () => {
+  const jobs = hourlyJobs(250, (index) => (index === 120 ? failed : index === 3 ? { retryOfBatchId: "job-120" } : {}));
+  const { found, requestedPages, connection } = await findIn(jobs, { cursor: "at 120", limit: 10 });
+  expect(found.data[0]).toMatchObject({ id: "job-120", retriedBy: "job-3" });
+  const earlier = [
+    { limit: 100, cursor: undefined },
+    { limit: 100, cursor: "at 100" },
+  ];
+  expect(requestedPages).toEqual([{ limit: 10, cursor: "at 120" }, ...earlier]);
+  await connection.callTool("list_jobs", { ...args, cursor: "at 130", states: ["FAILED"] });
+  expect(requestedPages.slice(3)).toEqual([
+    { limit: 100, cursor: "at 130" },
+    { limit: 100, cursor: "at 230" },
+  ]);
+});
+
+test("a list whose earlier pages cannot be read contains the jobs without their retries", async () => {
+  const jobs = hourlyJobs(30, (index) => (index === 20 ? failed : index === 3 ? { retryOfBatchId: "job-20" } : {}));
+  const refused = answer(403, { ...problem, status: 403 });
+  const { found } = await findIn(jobs, { cursor: "at 20" }, (request) => (request === 2 ? refused : undefined));
+  expect(found.data[0]).toMatchObject({ id: "job-20", retryable: true });
+  expect(found.data[0]).not.toHaveProperty("retriedBy");
 });
 
 const args = { workspaceId: "micws_1" };

@@ -11,6 +11,7 @@ import { giveUpReason } from "../describe/job.ts";
 import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { type HistoryPorts, readJobHistory } from "./job-history.ts";
+import { type Retries, readRetries } from "./retries.ts";
 
 /** Maximum number of jobs that one call reads. */
 export const MAX_READ = 1_000;
@@ -100,7 +101,7 @@ export async function findJobs(
   { workspaceId, limit: maxRows = DEFAULT_JOB_PAGE, cursor: start, filter, isFull }: Search,
   ctx: CallContext & Pick<ToolContext, "api" | "report"> & HistoryPorts,
 ) {
-  const { retries, report } = ctx;
+  const { report } = ctx;
   const stopAt = ctx.api.timing.clockMs() + MAX_MS;
   const fits = matchesFilter(filter);
   const isOld = createAgeCheck(filter);
@@ -116,6 +117,7 @@ export async function findJobs(
   let readCount = 0;
   let cursor = start;
   const usedCursors = new Set([start]);
+  let retries: Retries = { retryOf: () => undefined };
 
   async function isRow(job: Job): Promise<boolean> {
     if (!fits(job) || seen.has(job.id)) return false;
@@ -129,7 +131,6 @@ export async function findJobs(
 
   /** Counts the leading jobs that can be read before a row exceeds the limits. */
   async function countFittingJobs(jobs: readonly Job[]): Promise<number> {
-    retries.remember(jobs);
     pageGivenUp = [];
     const areRows = await Promise.all(jobs.map(isRow));
     pageRows = jobs.filter((_, index) => areRows[index]);
@@ -147,10 +148,12 @@ export async function findJobs(
     const query = { workspaceId, limit, ...(cursor !== undefined && { cursor }) };
     // The first page may take the whole time of the call.
     const deadlineAt = readCount === 0 ? ctx.deadlineAt : Math.min(ctx.deadlineAt, stopAt);
-    return await ctx.api.call(listMicJobs, { query }, { ...ctx, deadlineAt });
+    const answer = await ctx.api.call(listMicJobs, { query }, { ...ctx, deadlineAt });
+    retries = await readRetries(answer.value, query, { ...ctx, deadlineAt });
+    return answer;
   };
 
-  const isUnretried = ({ id }: Job): boolean => retries.get(id) === undefined;
+  const isUnretried = ({ id }: Job): boolean => retries.retryOf(id) === undefined;
 
   /** `ended`: the error message, if an error ended reading early. */
   const found = (
@@ -173,6 +176,7 @@ export async function findJobs(
     givenUp: givenUp.filter(({ job }) => isUnretried(job)),
     /** All jobs that were read, each job once. */
     jobs: [...seen.values()],
+    retries,
     read: { jobs: seen.size, complete: !page.hasMore && leftOut.size === 0 },
     ended,
     /** True if there are fewer rows than requested, because more do not fit into one result. */

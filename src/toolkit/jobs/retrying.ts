@@ -291,7 +291,7 @@ async function selectFailedJobs(
   const byId = new Map(found.jobs.map((job) => [job.id, job]));
   const isRetryOfMatch = ({ id, retryOfBatchId: earlier, createdAt }: Job): boolean =>
     earlier !== null &&
-    ctx.retries.get(id) === undefined &&
+    found.retries.retryOf(id) === undefined &&
     Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
     (failureCode === undefined || byId.get(earlier)?.failure?.code === failureCode);
   const isMissing = found.ended !== undefined || found.page.hasMore;
