@@ -1,7 +1,8 @@
 // This module defines get_geography_openapi, which returns the OpenAPI document of the playground API.
+
 import * as z from "zod/v4";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
-import { pluralize } from "../src/geography/format.ts";
+import { formatCount } from "../src/core/counts.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { compactJson, toolResult, withExactNumbers } from "../src/toolkit/results.ts";
@@ -21,7 +22,7 @@ export const getGeographyOpenapi = defineTool({
   async run(_args, ctx) {
     const { value, drift } = await ctx.geography.openApi(ctx);
     const document = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withExactNumbers(part)]));
-    const summary = `OpenAPI ${value.openapi}: ${pluralize(Object.keys(value.paths).length, "path")}.`;
+    const summary = `OpenAPI ${value.openapi}: ${formatCount(Object.keys(value.paths).length, "path")}.`;
     return toolResult(ctx, document, { summary, lines: [compactJson(document)], drift });
   },
 });

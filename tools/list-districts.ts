@@ -3,17 +3,12 @@
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse, State } from "../src/contract/playground.ts";
+import { formatCount } from "../src/core/counts.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import { DISTRICT_COLUMNS, sumMandals } from "../src/geography/districts.ts";
-import {
-  describeSource,
-  describeZeroCounts,
-  formatListVintage,
-  keyByCode,
-  pluralize,
-} from "../src/geography/format.ts";
+import { describeSource, describeZeroCounts, formatListVintage, keyByCode } from "../src/geography/format.ts";
 import { describeReading, resolveState } from "../src/geography/names/resolve-state.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -60,7 +55,7 @@ async function readDistricts(text: string, ctx: ToolContext) {
 }
 
 function countsText({ state, districts }: DistrictsResponse, code: string): string {
-  const counts = `${pluralize(districts.length, "district")}, ${pluralize(sumMandals(districts), "mandal")}`;
+  const counts = `${formatCount(districts.length, "district")}, ${formatCount(sumMandals(districts), "mandal")}`;
   return `${formatToken(state)} (${code}): ${counts}.`;
 }
 

@@ -1,23 +1,16 @@
 // This module defines list_jobs, which lists the jobs of a workspace: one page as the API returns it, or the jobs that match a filter.
+
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { countLabels, formatCount, groupByKey, tally } from "../src/core/counts.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
-import { formatCount } from "../src/toolkit/jobs/batch.ts";
-import {
-  countStates,
-  type FoundJobs,
-  findJobs,
-  type JobCounts,
-  type JobFilter,
-  jobFilter,
-  MAX_READ,
-} from "../src/toolkit/jobs/find-jobs.ts";
+import { type FoundJobs, findJobs, type JobFilter, jobFilter, MAX_READ } from "../src/toolkit/jobs/find-jobs.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { type Retries, readRetries } from "../src/toolkit/jobs/retries.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -41,11 +34,12 @@ const input = z.strictObject({
 type ListArguments = z.output<typeof input>;
 type JobList = ToolResult<readonly Job[]>;
 
-/** Formats counts as ": 12 SUCCEEDED, 3 FAILED"; returns an empty string if there are none. */
-function stateCountsText(counts: JobCounts): string {
-  const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
-  return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
-}
+const statesOf = (jobs: readonly Job[]): readonly string[] => jobs.map(({ state }) => state);
+
+const countStates = (jobs: readonly Job[]): object => Object.fromEntries(countLabels(statesOf(jobs)));
+
+/** Formats ": 12 SUCCEEDED, 3 FAILED"; returns an empty string without jobs. */
+const tallyStates = (jobs: readonly Job[]): string => (jobs.length === 0 ? "" : `: ${tally(statesOf(jobs))}`);
 
 async function createRowBuilder(jobs: readonly Job[], { retryOf }: Retries, ctx: ToolContext) {
   const origins = await readOrigins(
@@ -67,7 +61,7 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   const retries = await readRetries(answer.value, query, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
-    summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
+    summary: `${formatCount(data.length, "job")}${tallyStates(data)}.`,
     link: references.jobs(workspaceId),
     summarize: await createRowBuilder(view === "full" ? [] : data, retries, ctx),
   };
@@ -89,47 +83,31 @@ function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: 
   return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: "retries them; finished stages are kept" };
 }
 
-interface FailureGroup {
-  readonly stage?: string;
-  readonly failure: string;
-  /** In the API's words. */
-  readonly title: string;
-  readonly retryable: boolean;
-  readonly retried?: true;
-  readonly areRetries?: true;
-  readonly count: number;
-  readonly jobIds: readonly string[];
-}
-
 /** Groups two or more jobs that share a failure. `rest`: the other jobs. */
 function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
-  const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
-  for (const job of jobs) {
+  const failed = jobs.flatMap((job) => {
     const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retryOf(job.id));
-    if (job.state !== "FAILED" || failure === undefined || retryable === undefined) continue;
+    if (job.state !== "FAILED" || failure === undefined || retryable === undefined) return [];
     const shared = {
       ...(stage !== undefined && { stage }),
       ...{ failure, title: job.failure?.title ?? "", retryable },
       ...(retriedBy !== undefined && { retried: true as const }),
       ...(retryOfBatchId !== undefined && { areRetries: true as const }),
     };
-    const key = JSON.stringify(shared);
-    const group = groups.get(key);
-    if (group) group.jobs.push(job);
-    else groups.set(key, { shared, jobs: [job] });
-  }
-  const large = [...groups.values()].filter((group) => group.jobs.length > 1);
-  const grouped = new Set(large.flatMap((group) => group.jobs));
-  const failures: readonly FailureGroup[] = large.map(({ shared, jobs: members }) => ({
-    ...shared,
-    count: members.length,
-    jobIds: members.map(({ id }) => id),
-  }));
+    return { shared, job };
+  });
+  const equal = groupByKey(failed.map((each) => [JSON.stringify(each.shared), each]));
+  const large = [...equal.values()].filter((group) => group.length > 1);
+  const grouped = new Set(large.flat().map(({ job }) => job));
+  const failures = large.flatMap((group) => {
+    const [first] = group;
+    return first ? { ...first.shared, count: group.length, jobIds: group.map(({ job }) => job.id) } : [];
+  });
   return { failures, rest: jobs.filter((job) => !grouped.has(job)) };
 }
 
 function findingText({ data, givenUp, read, ended, leftOut: broken }: FoundJobs): string {
-  const found = `Of ${formatCount(read.jobs, "job")} read, ${data.length || "none"} match${stateCountsText(countStates(data))}.`;
+  const found = `Of ${formatCount(read.jobs, "job")} read, ${data.length || "none"} match${tallyStates(data)}.`;
   const leftOut =
     givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
   const notShown = leftOutSentences(broken).map((text) => ` ${text}`);

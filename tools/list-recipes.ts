@@ -1,8 +1,9 @@
 // This module defines list_recipes, which lists the recipe versions that jobs of a workspace can run.
+
 import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { pluralize } from "../src/geography/format.ts";
+import { formatCount } from "../src/core/counts.ts";
 import { cursorText, view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { summarizeOffer } from "../src/toolkit/describe/recipe.ts";
@@ -35,7 +36,7 @@ export const listRecipes = defineTool({
     }, view);
     const { data } = answer.value;
     ctx.offers.remember(data);
-    const summary = `${pluralize(data.length, "recipe offer")}.`;
+    const summary = `${formatCount(data.length, "recipe offer")}.`;
     const link = references.recipes(query.workspaceId);
     return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, ctx);
   },

@@ -3,8 +3,9 @@
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
+import { formatCount } from "../src/core/counts.ts";
 import { formatTable } from "../src/core/table.ts";
-import { describeSource, formatListVintage, keyByCode, pluralize } from "../src/geography/format.ts";
+import { describeSource, formatListVintage, keyByCode } from "../src/geography/format.ts";
 import { joinAllNames } from "../src/geography/names/resolve-state.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -14,8 +15,8 @@ import { references } from "../src/toolkit/uri.ts";
 function summaryOf({ states }: StatesResponse): string {
   const sum = (count: "districtCount" | "mandalCount"): number =>
     states.reduce((total, state) => total + state[count], 0);
-  const counts = `${pluralize(sum("districtCount"), "district")}, ${pluralize(sum("mandalCount"), "mandal")}`;
-  return `The catalog has ${pluralize(states.length, "state")} and union territories: ${counts}.`;
+  const counts = `${formatCount(sum("districtCount"), "district")}, ${formatCount(sum("mandalCount"), "mandal")}`;
+  return `The catalog has ${formatCount(states.length, "state")} and union territories: ${counts}.`;
 }
 
 export const listStates = defineTool({

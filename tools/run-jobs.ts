@@ -1,4 +1,5 @@
 // Defines run_jobs: one recipe on many files. The job of a file is the same action as that of run_job, so a repeated call continues it.
+
 import * as z from "zod/v4";
 import { deriveStepKey } from "../src/actions/idempotency-keys.ts";
 import { timeLeftMs } from "../src/api-client/attempts.ts";
@@ -6,6 +7,7 @@ import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/e
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { jsonObject } from "../src/contract/json.ts";
+import { formatCount } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
@@ -20,7 +22,7 @@ import {
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeInput } from "../src/toolkit/describe/input.ts";
-import { formatCount, MIN_ACTION_MS, readOffer, secondsLeft, withWaitLimit } from "../src/toolkit/jobs/batch.ts";
+import { MIN_ACTION_MS, readOffer, secondsLeft, withWaitLimit } from "../src/toolkit/jobs/batch.ts";
 import {
   createStopRule,
   isKeyUnused,
@@ -35,12 +37,12 @@ import {
 } from "../src/toolkit/jobs/engine.ts";
 import { onlyPort, runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
-  countStates,
   isInProgress,
   jobOutcome,
   operatorNeededText,
   retriedJobRow,
   retryFailedStep,
+  tallyStates,
   type WatchedJob,
   watchJobs,
 } from "../src/toolkit/jobs/waiting.ts";
@@ -208,7 +210,7 @@ const isNotSent = ({ outcome, failure }: FileResult, stop: Failure | undefined):
   outcome === "not sent" && (failure === undefined || isStopOf(stop, failure));
 
 const stateCounts = (results: readonly FileResult[]): string =>
-  countStates(
+  tallyStates(
     results.map(({ row, job }) => ({ state: row.state, isRetry: job !== undefined && job.id !== row.jobId })),
   );
 

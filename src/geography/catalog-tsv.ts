@@ -1,5 +1,7 @@
 // Renders the resource mic://geography/catalogue.tsv: coverage and vintage, then every district with its state and count of mandals.
+
 import type { CallContext } from "../api-client/attempts.ts";
+import { formatCount } from "../core/counts.ts";
 import { formatTable } from "../core/table.ts";
 import { collectDrift, computeCoverage, summarizeVintage } from "./country.ts";
 import {
@@ -10,7 +12,7 @@ import {
   toDistrictCells,
   toDistrictRows,
 } from "./districts.ts";
-import { formatCoverage, pluralize } from "./format.ts";
+import { formatCoverage } from "./format.ts";
 import type { Geography } from "./geography.ts";
 
 /** Longest time that a reader of the resource waits for missing lists. */
@@ -32,7 +34,7 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
   const omitted = rows.slice(shown.length);
   const codes = [...new Set(omitted.map(({ stateCode }) => stateCode))];
   return [
-    `${pluralize(omitted.length, "district")} of ${codes.join(" ")} left out: mic://geography/states/{code}/districts has one state's.`,
+    `${formatCount(omitted.length, "district")} of ${codes.join(" ")} left out: mic://geography/states/{code}/districts has one state's.`,
   ];
 }
 

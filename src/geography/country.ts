@@ -1,6 +1,8 @@
 // Describes the country at one moment: the lists that were read, the lists that an answer needs, those that are missing, and how old the
 // figures are. The API's own texts are compared and repeated, never interpreted.
+
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
+import { groupByKey } from "../core/counts.ts";
 import { excerpt } from "../core/untrusted-text.ts";
 import type { DatedResponse } from "./catalog.ts";
 import type { MissingState } from "./prefetch.ts";
@@ -54,17 +56,12 @@ export const collectDrift = ({ states, lists }: Country, codes: readonly string[
 ];
 
 function groupByReason(missing: readonly MissingState[]): readonly MissingStateGroup[] {
-  const groups = new Map<string, { readonly why: Omit<MissingState, "state">; readonly states: string[] }>();
-  for (const { state, ...why } of missing) {
-    const key = JSON.stringify(why);
-    const group = groups.get(key) ?? { why, states: [] };
-    groups.set(key, group);
-    group.states.push(state);
-  }
-  return [...groups.values()].map(({ why, states }) => {
-    const named = states.slice(0, states.length > MAX_NAMED ? FEW_NAMED : MAX_NAMED);
-    const more = states.length - named.length;
-    return { states: named, ...(more > 0 && { more }), ...why };
+  const groups = groupByKey(missing.map(({ state, ...why }) => [JSON.stringify(why), { state, why }]));
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    const named = group.slice(0, group.length > MAX_NAMED ? FEW_NAMED : MAX_NAMED).map(({ state }) => state);
+    const more = group.length - named.length;
+    return first ? { states: named, ...(more > 0 && { more }), ...first.why } : [];
   });
 }
 

@@ -1,10 +1,11 @@
 // Converts districts to rows that have the same fields, in the same order, in every answer, text and file. Differences between
 // the states list and the districts lists are reported, never corrected.
+
 import type { State } from "../contract/playground.ts";
+import { formatCount, formatNumber, groupByKey } from "../core/counts.ts";
 import { quote } from "../core/untrusted-text.ts";
 import type { Country, CountryAnswer, RequiredLists } from "./country.ts";
-import { formatName, formatNumber, formatState, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
-import { groupByKey } from "./group-by-key.ts";
+import { formatName, formatState, MAX_DISPLAY_LENGTH } from "./format.ts";
 import { fold } from "./names/name-forms.ts";
 
 export interface DistrictRow {
@@ -62,9 +63,9 @@ function compareWithStatesList(state: State, { lists }: Country): readonly strin
   const stateLabel = formatState(state);
   return [
     list.districts.length !== state.districtCount &&
-      `${stateLabel}: the states list says ${pluralize(state.districtCount, "district")}, its districts list has ${formatNumber(list.districts.length)}.`,
+      `${stateLabel}: the states list says ${formatCount(state.districtCount, "district")}, its districts list has ${formatNumber(list.districts.length)}.`,
     mandals !== state.mandalCount &&
-      `${stateLabel}: the states list says ${pluralize(state.mandalCount, "mandal")}, its districts add up to ${formatNumber(mandals)}.`,
+      `${stateLabel}: the states list says ${formatCount(state.mandalCount, "mandal")}, its districts add up to ${formatNumber(mandals)}.`,
     fold(list.state) !== fold(state.name) &&
       `${stateLabel}: its districts list calls it ${quote(list.state, MAX_DISPLAY_LENGTH)}.`,
   ].filter((sentence) => sentence !== false);
@@ -84,7 +85,7 @@ function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => 
       return `District code ${formatName(code)} is listed for ${places}${isSameDistrict ? ": counted once" : ""}.`;
     });
   const others = sentences.length - MAX_CODES;
-  return others > 0 ? [...sentences.slice(0, MAX_CODES), `${pluralize(others, "more code")} repeated.`] : sentences;
+  return others > 0 ? [...sentences.slice(0, MAX_CODES), `${formatCount(others, "more code")} repeated.`] : sentences;
 }
 
 export function findDifferencesInStates(states: readonly State[], country: Country): readonly string[] {

@@ -1,11 +1,12 @@
 // Finds all districts that a name may mean, decides how certain the matches are, and describes them in sentences.
+
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
+import { formatCount, groupByKey } from "../core/counts.ts";
 import { quote } from "../core/untrusted-text.ts";
 import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.ts";
 import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
-import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
-import { groupByKey } from "./group-by-key.ts";
+import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH } from "./format.ts";
 import { formatChange, type UnlistedPlace } from "./names/changes.ts";
 import {
   createDistrictSearch,
@@ -318,7 +319,7 @@ export async function findElsewhere(
 
 /** A list without mandals does not mean that the district has none. */
 const formatMandalCount = (count: number): string =>
-  count === 0 ? "the catalog lists no mandals" : pluralize(count, "mandal");
+  count === 0 ? "the catalog lists no mandals" : formatCount(count, "mandal");
 
 const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
 
@@ -413,7 +414,7 @@ function describeGuesses(queriedName: string, { answer, omittedCount, partialMat
   if (partialMatchCount > 0) {
     const part = toNameForms(searchedName(answer));
     const names = matches.filter(({ name }) => isPartOf(part, toNameForms(name))).map(formatDistrict);
-    return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask the user which one is meant.`;
+    return `${queriedName} is part of ${formatCount(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask the user which one is meant.`;
   }
   // A transliteration is approximate, so the district may well have this name.
   const isLikely = (matches[0]?.score ?? 0) >= LIKELY_SCORE;
@@ -460,7 +461,7 @@ export function describeFinding(
 ): string {
   const { answer, matchedState } = finding;
   if (matchedState !== undefined)
-    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is the ${kindOfState(matchedState)} ${formatState(matchedState)}${lgdText(matchedState)}, with ${pluralize(matchedState.districtCount, "district")}.`;
+    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is the ${kindOfState(matchedState)} ${formatState(matchedState)}${lgdText(matchedState)}, with ${formatCount(matchedState.districtCount, "district")}.`;
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 
@@ -521,12 +522,12 @@ export function describeFindings(findings: readonly Finding[], coverage: Coverag
       ["state", "states"],
       ["union territory", "union territories"],
     ]).get(kind);
-    const count = plurals === undefined ? `${names.length} ${kind}` : pluralize(names.length, kind, plurals);
+    const count = plurals === undefined ? `${names.length} ${kind}` : formatCount(names.length, kind, plurals);
     return names.length === 0 ? [] : [`${count} (${joinFirst(names)})`];
   });
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
   const uncertaintyText = isCertain ? "" : ` Not final: ${describeNotLoaded(coverage)}.`;
   const hint = classes.has("guessed") || classes.has("not found") ? NOT_IN_CATALOG : "";
   const codesHint = findings.some(({ code }) => code !== undefined) ? OTHER_CODES : "";
-  return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}${codesHint}`;
+  return `Of ${formatCount(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}${codesHint}`;
 }

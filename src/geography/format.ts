@@ -1,5 +1,7 @@
 // Formats parts of the sentences in geography answers: counts with their nouns, places, and one line on coverage and vintage.
+
 import type { CatalogMetadata, State } from "../contract/playground.ts";
+import { formatCount } from "../core/counts.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 import {
   type Coverage,
@@ -14,14 +16,6 @@ import {
 export const MAX_DISPLAY_LENGTH = 80;
 const MAX_LISTED = 3;
 
-export const formatNumber = (value: number): string => {
-  const [integerPart = "", ...fraction] = String(value).split(".");
-  return [integerPart.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
-};
-
-export const pluralize = (count: number, one: string, many = `${one}s`): string =>
-  `${formatNumber(count)} ${count === 1 ? one : many}`;
-
 export const formatName = (name: string): string => formatToken(name, MAX_DISPLAY_LENGTH);
 
 export const formatState = ({ name, code }: Pick<State, "name" | "code">): string => `${formatName(name)} (${code})`;
@@ -34,7 +28,7 @@ export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTE
 
 /** "27 of 36 lists". */
 export const formatListCount = (count: number, { statesTotal }: Coverage): string =>
-  `${count} of ${pluralize(statesTotal, "list")}`;
+  `${count} of ${formatCount(statesTotal, "list")}`;
 
 /** "9 of 36 lists are not loaded (about 20 s left)"; "no list is loaded" if all are missing. */
 export function describeNotLoaded(coverage: Coverage): string {

@@ -1,6 +1,8 @@
 // Ranks states or districts exactly: selects the lists that an answer needs, computes rows and totals, and describes them in sentences.
+
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
+import { formatCount, formatNumber, groupByKey } from "../core/counts.ts";
 import { quote } from "../core/untrusted-text.ts";
 import { type Country, type CountryAnswer, type Coverage, countMissing, type RequiredLists } from "./country.ts";
 import {
@@ -12,17 +14,7 @@ import {
   sumMandals,
   toDistrictRows,
 } from "./districts.ts";
-import {
-  describeNotLoaded,
-  describeZeroCounts,
-  formatMissing,
-  formatName,
-  formatNumber,
-  formatState,
-  joinFirst,
-  pluralize,
-} from "./format.ts";
-import { groupByKey } from "./group-by-key.ts";
+import { describeNotLoaded, describeZeroCounts, formatMissing, formatName, formatState, joinFirst } from "./format.ts";
 import { findUnlistedChanges, hasChanges, recordedYears, withCreation } from "./names/changes.ts";
 import { fold } from "./names/name-forms.ts";
 
@@ -323,7 +315,8 @@ const MAX_LISTED = 12;
 /** Describes the rows that the page omits although they equal its last row; empty if the rows may still change. */
 function describeTies(level: "state" | "district", { tied, exact }: Ranking<DivisionRow>, lastRow: number): string {
   if (!exact) return "";
-  if (tied.rows > 0) return ` ${pluralize(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
+  if (tied.rows > 0)
+    return ` ${formatCount(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
   return tied.states.length === 0
     ? ""
     : ` More districts tie for last place in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
@@ -395,9 +388,12 @@ export function describeRanking(
   const { by, offset = 0, perState } = query;
   const [first] = rows;
   const isState = level === "state";
-  const counts = [isState ? pluralize(totals.districts, "district") : [], pluralize(totals.mandals, "mandal")].flat();
+  const counts = [
+    isState ? formatCount(totals.districts, "district") : [],
+    formatCount(totals.mandals, "mandal"),
+  ].flat();
   const count = isState ? totalRows : totals.districts;
-  const which = `${count === 0 ? `No ${level}` : pluralize(count, level)}${describeSelection(query, states)}`;
+  const which = `${count === 0 ? `No ${level}` : formatCount(count, level)}${describeSelection(query, states)}`;
   const sums = count === 0 ? `${which}.` : `${which}: ${counts.join(", ")}.`;
   const lastRow = offset + rows.length;
   const page =
@@ -416,7 +412,7 @@ export function describeRanking(
   const changes =
     unlistedCount === 0
       ? ""
-      : ` Not in the lists: ${pluralize(unlistedCount, "abolished or announced district")}${shownChanges}.`;
+      : ` Not in the lists: ${formatCount(unlistedCount, "abolished or announced district")}${shownChanges}.`;
   const restoredText =
     restored.length === 0 ? "" : ` Not new but restored: ${joinFirst(restored.map(formatDistrict), 0, MAX_LISTED)}.`;
   return `${sums}${page}${shownRows}${restoredText}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;

@@ -1,12 +1,13 @@
 // Refusals of wrong arguments: each names the argument, states whether it is missing, and lists the accepted values or names.
+
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
+import { formatCount } from "../core/counts.ts";
 import { type Failure, invalidArguments } from "../core/failure.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
-import { pluralize } from "../geography/format.ts";
 import { ABSENT_TEXTS, isOptional, nearMissTargets } from "./tolerant-arguments.ts";
 
 /** "a, b or c" */
@@ -135,7 +136,7 @@ function codeOf(issue: z.core.$ZodIssue, value: unknown): string {
 function invalid(tool: string, fieldErrors: readonly FieldError[], next?: string): Failure {
   const { size: count } = new Set(fieldErrors.map(({ pointer }) => pointer));
   return invalidArguments(
-    `${pluralize(count, "argument")} of ${tool} ${count === 1 ? "is" : "are"} invalid.`,
+    `${formatCount(count, "argument")} of ${tool} ${count === 1 ? "is" : "are"} invalid.`,
     fieldErrors,
     next,
   );

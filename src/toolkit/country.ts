@@ -1,6 +1,8 @@
 // The shared parts of the geography tools: arguments, coverage and vintage, and the call that continues an incomplete answer.
+
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
+import { formatCount } from "../core/counts.ts";
 import {
   type Coverage,
   canProgressWithin,
@@ -10,7 +12,7 @@ import {
   summarizeVintage,
   type Vintage,
 } from "../geography/country.ts";
-import { formatCoverage, formatVintage, pluralize } from "../geography/format.ts";
+import { formatCoverage, formatVintage } from "../geography/format.ts";
 import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
 import { describeReading, resolveState, resolveStates } from "../geography/names/resolve-state.ts";
 import type { NextStep } from "./results.ts";
@@ -111,6 +113,6 @@ export function repeatWithMaxWait(
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
-  const why = `waits for ${pluralize(countMissing(coverage), "list")}`;
+  const why = `waits for ${formatCount(countMissing(coverage), "list")}`;
   return { tool: ctx.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -1,9 +1,10 @@
 // This module saves rows as CSV (RFC 4180): as a new file in the download folder, or behind a link for a caller on another machine.
+
 import { createHash } from "node:crypto";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
+import { formatCount } from "../core/counts.ts";
 import { Failure } from "../core/failure.ts";
 import { formatToken } from "../core/untrusted-text.ts";
-import { pluralize } from "../geography/format.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { ToolResult } from "./results.ts";
 import type { FolderFiles } from "./tool-context.ts";
@@ -30,7 +31,7 @@ export const toCsv = ({ columns, rows }: Pick<Table, "columns" | "rows">): Buffe
 
 /** Returns a sentence about the saved rows, and a line with the checksum or the link. */
 export function describeSaved(saved: SavedRows): readonly [summary: string, line: string] {
-  const rows = pluralize(saved.rows, "row");
+  const rows = formatCount(saved.rows, "row");
   if ("path" in saved) return [`Saved ${rows} to ${formatToken(saved.path)}.`, `sha256 ${saved.sha256}`];
   const { url, expiresAt, fileName, bytes, sha256 } = saved;
   const what = `${rows} as ${formatToken(fileName)}:`;

@@ -1,6 +1,8 @@
 // Reads quotas of one window, or the amounts left in all windows that the API has. The API may refuse MONTH (open question 1).
+
 import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
 import type { UsageBucket, UsageSummary } from "../contract/usage.ts";
+import { groupDigits } from "../core/counts.ts";
 import { Failure } from "../core/failure.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import { describeUsage } from "./describe/usage.ts";
@@ -28,8 +30,6 @@ export async function readUsage({ workspaceId, window }: UsageQuery, ctx: ToolCo
   }
   return await Promise.all([read("DAY"), read("ENTITLEMENT")]);
 }
-
-const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** "Left today / in the entitlement, which ends 2102-01-15: JOBS_SUBMITTED 999,996 / 99,999,870; …. The API reports no monthly window." */
 function leftText(windows: readonly UsageSummary[]): string {

@@ -597,11 +597,11 @@ describe("reading the list of jobs", () => {
       findings.push(...results.map(({ outcome, finding }) => `${outcome}: ${finding}`));
       next = nextStep?.arguments;
     }
-    const found = (count: number) => `No retry of job job-parent was found among ${count} jobs.`;
+    const found = (count: string) => `No retry of job job-parent was found among ${count} jobs.`;
     expect(findings).toEqual([
-      `still unknown: ${found(1_000)} The list has more jobs.`,
-      `still unknown: ${found(2_000)} The list has more jobs.`,
-      `rejected: Resolved: it did not take effect. ${found(2_201)}`,
+      `still unknown: ${found("1,000")} The list has more jobs.`,
+      `still unknown: ${found("2,000")} The list has more jobs.`,
+      `rejected: Resolved: it did not take effect. ${found("2,201")}`,
     ]);
   });
 

@@ -1,11 +1,12 @@
 // Collects all names of a state's districts, and finds them by their keys and letter pairs. The names come from the list, and from the
 // public record for districts in the list. Recorded districts are matched to the list by sound and similarity, because lists spell the
 // same name in several ways.
+
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
+import { groupByKey } from "../../core/counts.ts";
 import { once } from "../../core/once.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, toDistrictRows } from "../districts.ts";
-import { groupByKey } from "../group-by-key.ts";
 import {
   hasSameSound,
   isDirection,

@@ -1,9 +1,10 @@
 // Resolves codes and names of states. A state's own code and name come from the live list; former codes and other names come from
 // the public record. Every argument, name and resource that refers to a state is resolved here.
+
 import type { State } from "../../contract/playground.ts";
+import { groupByKey } from "../../core/counts.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { groupByKey } from "../group-by-key.ts";
 import { fold, isPartOf, isSameName, type NameForms, nameSimilarity, toNameForms } from "./name-forms.ts";
 import { loadRecordedStates, type RecordedState } from "./record/tables.ts";
 import { separateStateParts } from "./written-forms.ts";

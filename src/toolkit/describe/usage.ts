@@ -1,5 +1,7 @@
 // This module describes usage and capabilities, both of which contain quotas.
+
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
+import { groupDigits } from "../../core/counts.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Description } from "../results.ts";
 import { extractSharedFields, outOf, toSummaryFields } from "../summary-view.ts";
@@ -8,8 +10,6 @@ const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefi
 
 const namesOf = (buckets: readonly UsageBucket[]): string =>
   buckets.map(({ metric }) => formatToken(metric)).join(", ");
-
-const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** Returns the remaining amounts: "JOBS_SUBMITTED: 999,891 of 1,000,000 left today; …". */
 function usageText({ window, buckets }: UsageSummary): string {

@@ -108,17 +108,3 @@ export async function mapConcurrently<T, R>(items: readonly T[], work: (item: T)
     return result === undefined ? [] : [result];
   });
 }
-
-/** Formats label counts as "2 FAILED, 1 RUNNING", the most frequent first. */
-export function countsOf(labels: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-  return [...counts]
-    .sort(([, one], [, other]) => other - one)
-    .map(([label, count]) => `${count} ${label}`)
-    .join(", ");
-}
-
-/** Formats a count as "1 job" or "2 jobs". */
-export const formatCount = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;

@@ -1,13 +1,15 @@
 // This module is the engine of the tools that work on many rows: a worker for each row, at most 4 at a time, and one rule for failures that
 // concern all rows. It states facts of the API's response and does not interpret its codes.
+
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
+import { formatCount } from "../../core/counts.ts";
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { omitUnofferedTools } from "../offered-text.ts";
 import type { ActionReport, Replay } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
-import { formatCount, runWorkers } from "./batch.ts";
+import { runWorkers } from "./batch.ts";
 
 /** Maximum number of rows of one call that are in progress at a time. */
 export const MAX_IN_FLIGHT = 4;

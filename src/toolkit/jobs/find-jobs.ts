@@ -71,15 +71,6 @@ function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => 
   };
 }
 
-export type JobCounts = Readonly<Partial<Record<JobState, number>>>;
-
-/** Counts jobs by state, in the contract's order of states; omits states without jobs. */
-export function countStates(jobs: Iterable<Pick<Job, "state">>): JobCounts {
-  const states = [...jobs].map(({ state }) => state);
-  const counts = JobState.options.map((state) => [state, states.filter((each) => each === state).length] as const);
-  return Object.fromEntries(counts.filter(([, count]) => count > 0));
-}
-
 interface Search {
   readonly workspaceId: string;
   /** Maximum number of rows (default 25). */

@@ -1,14 +1,16 @@
 // This module finds out the outcome of old actions by reading jobs, and records what was found. It relies on no clock of this machine and
 // on no order of the list of jobs.
+
 import * as z from "zod/v4";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { ActionStatus } from "../../actions/listing.ts";
 import type { Job } from "../../contract/jobs.ts";
+import { formatCount } from "../../core/counts.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatJson, formatToken } from "../../core/untrusted-text.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { formatCount, readJob } from "./batch.ts";
+import { readJob } from "./batch.ts";
 import { findJobs, MAX_READ, microsOf } from "./find-jobs.ts";
 
 export interface ResolveArguments {

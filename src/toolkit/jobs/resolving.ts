@@ -4,13 +4,14 @@ import { unknownKeyFailure } from "../../actions/action-failures.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
+import { countLabels, formatCount, tally } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
+import { hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
 import { createStopRule, laterText, runRows, stoppedText } from "./engine.ts";
 import { REGISTER } from "./inputs.ts";
 import {
@@ -125,6 +126,12 @@ async function resolveOne(action: ActionStatus, args: ResolveArguments, ctx: Too
   return hasDecision && isOpen && isFinal ? await recordDecision(action, jobId, ctx) : found;
 }
 
+/** What a resolved action did. */
+const EFFECTS: ReadonlyMap<ResolvedRow["outcome"], string> = new Map([
+  ["resolved", "done"],
+  ["rejected", "without effect"],
+]);
+
 const OTHER_OUTCOMES = [
   ["still unknown", "is still unknown", "are still unknown"],
   ["in progress", "is in progress", "are in progress"],
@@ -135,11 +142,11 @@ export const NOTHING_UNRESOLVED = "No action is unresolved.";
 
 /** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
 function summaryOf(rows: readonly ResolvedRow[]): string {
-  const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
-  const [ran, rejected] = [count("resolved"), count("rejected")];
-  const found = [...(ran > 0 ? [`${ran} done`] : []), ...(rejected > 0 ? [`${rejected} without effect`] : [])];
+  const counts = countLabels(rows.map(({ outcome }) => outcome));
+  const count = (outcome: ResolvedRow["outcome"]): number => counts.get(outcome) ?? 0;
+  const effects = rows.flatMap(({ outcome }) => EFFECTS.get(outcome) ?? []);
   const sentences = [
-    `${ran + rejected} of ${formatCount(rows.length, "action", "actions")} resolved${found.length === 0 ? "" : `: ${found.join(", ")}`}.`,
+    `${effects.length} of ${formatCount(rows.length, "action")} resolved${effects.length === 0 ? "" : `: ${tally(effects)}`}.`,
     ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${formatCount(count(outcome), one, many)}.`),
     rows.length > MAX_ROWS && `The first ${MAX_ROWS} follow.`,
   ];

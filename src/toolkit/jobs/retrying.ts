@@ -7,6 +7,7 @@ import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
+import { formatCount, groupByKey, tally } from "../../core/counts.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
@@ -36,8 +37,6 @@ import { type ActionArguments, runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 import {
-  countsOf,
-  formatCount,
   hasTimeToAct,
   MIN_ACTION_MS,
   mapConcurrently,
@@ -435,10 +434,10 @@ function summaryOf(
     stop && stoppedText(stop),
     rows.length === 0
       ? "No job to retry."
-      : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
+      : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${tally(states)}` : ""}.`,
     replayedText("retried", replays, replays.length === made.length ? "all" : String(replays.length)),
     unusedKeyText(all.filter(({ hasUnusedKey }) => hasUnusedKey).length),
-    rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
+    rest.length > 0 && `Other jobs: ${tally(rest)}.`,
     ...new Set(rows.flatMap(({ code, note = "" }) => (code === GIVEN_UP ? givenUpText(note) : []))),
     failed > 0 && `${formatCount(failed, "earlier retry", "earlier retries")} did not succeed.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
@@ -451,32 +450,27 @@ function summaryOf(
 
 /** Groups jobs by state. Each group names at most 50 of them. */
 const groupByState = (jobs: readonly Job[]) =>
-  [...new Set(jobs.map(({ state }) => state))].map((state) => {
-    const ids = jobs.filter((job) => job.state === state).map(({ id }) => id);
-    return { state, count: ids.length, jobIds: ids.slice(0, MAX_JOBS) };
-  });
+  [...groupByKey(jobs.map(({ id, state }) => [state, id]))].map(([state, ids]) => ({
+    ...{ state, count: ids.length, jobIds: ids.slice(0, MAX_JOBS) },
+  }));
 
 /** Fields that differ in rows of equal outcomes. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(["jobId", "newJobId", "outputDatasetVersionId"]);
 
 /** Groups rows of equal outcomes. A group names its jobs if they need a decision; the outcome of a single job is a row. */
 function groupRows(rows: readonly RetryRow[]): readonly object[] {
-  const groups = new Map<string, { readonly common: object; readonly rows: RetryRow[] }>();
-  for (const row of rows) {
+  const keyed = rows.map((row) => {
     const common = Object.fromEntries(Object.entries(row).filter(([name]) => !OWN_FIELDS.has(name)));
-    const label = JSON.stringify(common);
-    const group = groups.get(label) ?? { common, rows: [] };
-    groups.set(label, group);
-    group.rows.push(row);
-  }
-  return [...groups.values()].map(({ common, rows: equal }) => {
+    return [JSON.stringify(common), { common, row }] as const;
+  });
+  return [...groupByKey(keyed).values()].flatMap((equal) => {
     const [first, ...others] = equal;
-    if (first !== undefined && others.length === 0) return first;
-    const { outcome, state } = first ?? {};
-    const group = { ...common, count: equal.length };
+    if (first === undefined) return [];
+    if (others.length === 0) return first.row;
+    const group = { ...first.common, count: equal.length };
     // Jobs that succeeded or are in progress need no decision.
-    const isDecided = outcome === "retried" && state !== "FAILED";
-    return isDecided ? group : { ...group, jobIds: equal.map(({ jobId, newJobId }) => newJobId ?? jobId) };
+    const isDecided = first.row.outcome === "retried" && first.row.state !== "FAILED";
+    return isDecided ? group : { ...group, jobIds: equal.map(({ row: { jobId, newJobId } }) => newJobId ?? jobId) };
   });
 }
 

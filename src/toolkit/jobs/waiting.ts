@@ -1,7 +1,9 @@
 // This module waits for the job that an action made, or for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
+
 import { type CallContext, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
+import { formatCount, tally } from "../../core/counts.ts";
 import type { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { LONG_WAIT_SECONDS } from "../arguments.ts";
@@ -27,7 +29,7 @@ import {
 } from "../results.ts";
 import { fieldErrorsText, unlistedText } from "../summary-view.ts";
 import { type Ports, type ToolContext, toStepFailure } from "../tool-context.ts";
-import { countsOf, formatCount, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
+import { mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
 import { createStopRule, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
 import { findKnownRetry, type HistoryPorts, readJobHistory } from "./job-history.ts";
 import { readOrigins } from "./origins.ts";
@@ -67,10 +69,10 @@ const stateOf = ({ job, failure }: WatchedJob): string =>
 const isRetryOf = ({ id, job }: WatchedJob): boolean => job !== undefined && job.id !== id;
 
 /** "3 SUCCEEDED (1 by a retry), 1 FAILED". */
-export function countStates(rows: readonly { readonly state: string; readonly isRetry: boolean }[]): string {
+export function tallyStates(rows: readonly { readonly state: string; readonly isRetry: boolean }[]): string {
   const retried = rows.filter(({ state, isRetry }) => state === "SUCCEEDED" && isRetry).length;
   const note = retried === 0 ? "" : ` (${retried} by a retry)`;
-  return countsOf(rows.map(({ state }) => (state === "SUCCEEDED" ? `${state}${note}` : state)));
+  return tally(rows.map(({ state }) => (state === "SUCCEEDED" ? `${state}${note}` : state)));
 }
 
 const MAX_RETRY_CHAIN = 20;
@@ -149,7 +151,7 @@ export async function watchJobs(
         ctx.report({
           progress: done + countStopped(jobs),
           total: done + jobs.length,
-          message: only ? jobProgress(only).message : countsOf(jobs.map(stateOf)),
+          message: only ? jobProgress(only).message : tally(jobs.map(stateOf)),
         });
       },
       minPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
@@ -226,7 +228,7 @@ export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
   const notKnown = [...unlisted].map((text) => ` ${text}`).join("");
   const [first, ...others] = waiting;
   if (first === undefined) return notKnown;
-  const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, countsOf(waiting)];
+  const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, tally(waiting)];
   return ` ${wait} for a reviewer or the API's operator (${states}). Tell the user.${notKnown}`;
 }
 
@@ -277,7 +279,7 @@ export async function waitForMany(
   // A call at once makes sense if a job in progress can be read.
   const mayContinue = watched.some((each) => isInProgress(each) && each.failure === undefined);
   const later = laterText({ stop: reason, failures, mayContinue }, "the jobs continue", ctx);
-  const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
+  const counts = tallyStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
   if (reason && later !== undefined && watched.every(({ job }) => job === undefined))
     throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, later);
   const [missing, ...others] = watched.flatMap(({ failure }) => (failure?.facts.kind === "not_found" ? failure : []));

@@ -1,7 +1,7 @@
 // Reads the tables of the public record (README.md in this folder), each at its first use, prepared for comparing names.
+import { groupByKey } from "../../../core/counts.ts";
 import { once } from "../../../core/once.ts";
 import { readRecord, type TableRow } from "../../../core/package-files.ts";
-import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
 
 export type OtherNameKind = "former" | "spelling" | "short";
