@@ -160,17 +160,6 @@ export const COMMANDS = {
     },
     examples: [["mic-mcp resolve --dry-run", "list the requests that would be sent"]],
   },
-  geography: {
-    name: "geography",
-    argumentsUsage: "warm",
-    summary: "Load the lists of all states and districts into the cache of this machine",
-    notes: [
-      "At the API's rate limit of 30 requests per minute, this takes about 70 s. Servers on this machine use the lists for 6 hours.",
-      "The exit code is 0 only if all lists are loaded. Run it again to load the rest.",
-    ],
-    flags: { ...JSON_FLAG, ...EMULATOR_FLAG },
-    examples: [["mic-mcp geography warm", "before the first question about districts"]],
-  },
   demo: {
     name: "demo",
     summary: "Run a job from start to end against an emulator and print a transcript; needs no account",

@@ -25,7 +25,6 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   completion: SHELLS.map(toWord),
   install: INSTALL_CLIENTS.map(toWord),
   uninstall: INSTALL_CLIENTS.map(toWord),
-  geography: [toWord("warm")],
   show: VIEW_NAMES.map(toWord),
   teams: TEAM_ACTIONS.map(toWord),
 };

@@ -40,7 +40,6 @@ const cases = [
   ["mic-mcp serve --base-url ", []],
   ["mic-mcp help do", ["doctor"]],
   ["mic-mcp show di", ["divisions"]],
-  ["mic-mcp geography w", ["warm"]],
   ["mic-mcp watch --t", ["--timeout"]],
 ] as const;
 

@@ -77,6 +77,7 @@ test.each(["--version", "-v", "version", "demo --version"])("%s prints the packa
 
 test.each([
   [["frobnicate"], '"frobnicate" is not a command'],
+  [["geography", "warm"], "mic-mcp geography was removed. Lists are loaded when a call needs them"],
   [["logn"], "Did you mean mic-mcp login?"],
   [["serve", "extra"], "extra"],
   [["--frobnicate"], "no flag --frobnicate"],

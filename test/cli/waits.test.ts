@@ -11,8 +11,8 @@ import { answerGeography } from "./playground.ts";
 const JOB = `micjob_${"0".repeat(32)}`;
 
 const GEOGRAPHY = [
-  ...["call list_states", "call find_district name=District", "call get_geography_openapi", "geography warm"],
-  ...["geography warm --json", "show divisions", "show divisions level=district"],
+  ...["call list_states", "call find_district name=District", "call get_geography_openapi"],
+  ...["show divisions", "show divisions level=district"],
 ].map(words);
 
 const JOBS = [`call get_job ${JOB}`, `show job ${JOB}`].map(words);

@@ -21,7 +21,6 @@ const starts: Readonly<Record<keyof typeof COMMANDS, readonly [args: string, cod
   show: ["usage --emulator", 0, /\.html$/m],
   actions: ["--emulator", 0, /No actions/],
   resolve: ["--emulator", 0, /No action is unresolved/],
-  geography: ["warm --emulator", 0, /36 of 36 lists/],
   demo: ["", 0, /created 1 job/],
   install: ["cursor", 0, /Wrote the entry/],
   uninstall: ["cursor", 0, /Removed the entry/],

@@ -1,0 +1,12 @@
+// Lists the commands and settings that were removed, with what replaces each. An entry stays for one release.
+import type { Variables } from "./environment-variables.ts";
+
+const REMOVED_NAMES: Variables = {
+  "mic-mcp geography": "Lists are loaded when a call needs them, and later calls use them for 6 hours.",
+};
+
+/** Returns the sentences for a command (`mic-mcp NAME`) or a variable that was removed; undefined for any other name. */
+export function describeRemovedName(name: string): string | undefined {
+  const instead = REMOVED_NAMES[name];
+  return instead === undefined ? undefined : `${name} was removed. ${instead}`;
+}
