@@ -221,18 +221,13 @@ export const COMMANDS = {
     flags: { ...PROFILE_FLAG, ...JSON_FLAG },
     examples: [["mic-mcp logout", "running servers detect it within 3 s"]],
   },
-  status: {
-    name: "status",
-    summary: "Show the settings and their sources; secrets are never shown",
-    flags: JSON_FLAG,
-    examples: [["mic-mcp status --json | jq .journal", "the journal and its unresolved actions"]],
-  },
   doctor: {
     name: "doctor",
-    summary: "Check the setup and explain how to fix problems",
-    notes: ["The exit code is 0 only if all checks pass."],
+    summary: "Show the settings and their sources, check the setup, and explain how to fix problems",
+    notes: ["Secrets are never shown. The exit code is 0 only if all checks pass."],
     flags: {
       "--emulator": "check the setup of serve --emulator",
+      "--offline": "skip the checks that send requests",
       "--scopes": "also request each scope of the API, and list the tools that this client can use",
       "--teams": "check a deployment for teams: settings, database, identity provider, teams",
       "--token FILE": "with --teams: explain the access token in this file",
@@ -241,6 +236,7 @@ export const COMMANDS = {
     examples: [
       ["mic-mcp doctor", "check the setup of serve"],
       ["mic-mcp doctor --emulator", "check the setup of serve --emulator"],
+      ["mic-mcp doctor --offline --json | jq .settings", "the settings, the stored tokens and the journal"],
       ["mic-mcp doctor --scopes", "print the line MIC_TOOLS=… for a client without all scopes"],
     ],
   },

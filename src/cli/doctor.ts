@@ -1,7 +1,7 @@
-// Implements `mic-mcp doctor`, which checks everything that a call depends on and prints how to fix each problem.
+// Implements `mic-mcp doctor`, which prints the settings, checks everything that a call depends on, and prints how to fix each problem.
 import { systemTiming } from "../api-client/attempts.ts";
 import { type Config, checkPath, readConfig, UsageError } from "../core/config.ts";
-import { escapeText } from "../core/untrusted-text.ts";
+import { escapeJson, escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { offeredTools } from "../mcp/tools/offered-tools.ts";
@@ -27,6 +27,7 @@ import {
 import type { RunCommand } from "./commands.ts";
 import { compose } from "./compose.ts";
 import { checkScopes } from "./scopes.ts";
+import { collectSettings, formatSettings, type SettingsReport } from "./settings-report.ts";
 import { applyStyle } from "./terminal.ts";
 
 function formatCheck({ name, ok, detail, fix }: Check): string {
@@ -37,24 +38,29 @@ function formatCheck({ name, ok, detail, fix }: Check): string {
 interface Options {
   readonly emulator?: boolean;
   readonly scopes?: boolean;
+  readonly offline?: boolean;
+}
+
+interface Report {
+  /** Absent if a variable is wrong, and for a deployment. */
+  readonly settings?: SettingsReport;
+  readonly checks: readonly Check[];
 }
 
 /** Wrong variables count as one failed check, and later checks are skipped. */
-async function examine(environment: NodeJS.ProcessEnv, options: Options): Promise<readonly Check[]> {
+async function examine(environment: NodeJS.ProcessEnv, options: Options): Promise<Report> {
   let config: Config;
   try {
     config = readConfig(options.emulator ? { ...environment, MIC_EMULATOR: "1" } : environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return [
-      checkNode(),
-      failedCheck("configuration", error.message.replaceAll("\n", " "), "Correct or unset these variables."),
-    ];
+    const wrong = error.message.replaceAll("\n", " ");
+    return { checks: [checkNode(), failedCheck("configuration", wrong, "Correct or unset these variables.")] };
   }
   return await runChecks(environment, config, options);
 }
 
-async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options: Options): Promise<readonly Check[]> {
+async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options: Options): Promise<Report> {
   const backend = await openBackend(given);
   const { config } = backend;
   const composed = compose(backend, COMMAND_LIMIT_MS);
@@ -63,6 +69,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
   // A stored token would not show that the credentials are still valid.
   const freshTokens = createTokens({ identity, transport, timing: systemTiming, redactor });
   try {
+    const settings = await collectSettings(given, keychain, composed.journal);
     const basicChecks = [
       checkNode(),
       checkWarnings(config),
@@ -81,7 +88,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
       await checkHttpToken(config),
     ];
-    const reachable = basicChecks.at(-1)?.ok === true;
+    const reachable = basicChecks.at(-1)?.ok === true && !options.offline;
     const network = reachable
       ? await Promise.all([
           checkPlayground(runtime.ports.api),
@@ -91,16 +98,17 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
           ...(options.scopes ? [checkScopes(identity, freshTokens, offeredTools(runtime.tools, config))] : []),
         ])
       : [];
-    return [
+    const checks = [
       ...basicChecks,
       ...network,
       ...folders,
       checkProxy(environment, network),
       ...(await checkClients(environment)),
-    ].map((check) => ({
-      ...check,
-      detail: redactor.redact(escapeText(check.detail)),
-    }));
+    ];
+    return {
+      settings: JSON.parse(redactor.redact(JSON.stringify(settings))),
+      checks: checks.map((check) => ({ ...check, detail: redactor.redact(escapeText(check.detail)) })),
+    };
   } finally {
     await close();
     await backend.close();
@@ -108,17 +116,16 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
 }
 
 export const doctor: RunCommand<"doctor"> = async ({ values }, environment) => {
-  for (const flag of ["emulator", "scopes"] as const)
+  for (const flag of ["emulator", "scopes", "offline"] as const)
     if (values.teams && values[flag]) throw new UsageError(`--teams and --${flag} cannot be combined.`);
   if (values.token !== undefined && !values.teams) throw new UsageError("--token requires --teams.");
   const tokenFile = values.token === undefined ? undefined : checkPath("--token", values.token, environment);
-  const checks = values.teams
-    ? await (await import("../teams/program.ts")).examineTeams(environment, tokenFile)
+  const { settings, checks }: Report = values.teams
+    ? { checks: await (await import("../teams/program.ts")).examineTeams(environment, tokenFile) }
     : await examine(environment, values);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked FAIL.";
-  process.stdout.write(
-    values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(formatCheck), verdict].join("\n")}\n`,
-  );
+  const lines = [...(settings ? [...formatSettings(settings), ""] : []), ...checks.map(formatCheck), verdict];
+  process.stdout.write(`${values.json ? escapeJson(JSON.stringify({ ok, settings, checks })) : lines.join("\n")}\n`);
   return ok ? 0 : 1;
 };

@@ -54,7 +54,6 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<RunCommand<Name>>
   uninstall: async () => (await import("./install.ts")).uninstall,
   login: async () => (await import("./login.ts")).login,
   logout: async () => (await import("./login.ts")).logout,
-  status: async () => (await import("./status.ts")).status,
   doctor: async () => (await import("./doctor.ts")).doctor,
   teams: async () => (await import("../teams/program.ts")).teams,
   migrate: async () => (await import("../teams/program.ts")).migrate,

@@ -107,7 +107,7 @@ const ENVIRONMENTS: readonly Row[] = [
     { HOME, MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET_FILE: "~/secret" },
     { file: `${HOME}/secret` },
   ],
-  ["--env-file", {}, relative("The path of --env-file", "mic.env"), ["status", "--env-file", "mic.env"]],
+  ["--env-file", {}, relative("The path of --env-file", "mic.env"), ["doctor", "--env-file", "mic.env"]],
   ["--token", {}, relative("The path of --token", "token"), ["doctor", "--teams", "--token", "token"]],
   ["--download-dir", {}, relative("MIC_DOWNLOAD_DIR", "files"), ["serve", "--download-dir", "files"]],
   ["MIC_STATE_DIR", { MIC_STATE_DIR: "files" }, relative("MIC_STATE_DIR", "files"), ["emulator"]],
@@ -218,11 +218,11 @@ testUnless(strangerMissing, "without HOME and an entry in /etc/passwd, commands 
     "XDG_CACHE_HOME",
   ];
   const folders = { MIC_STATE_DIR: `${folder}/state`, MIC_DOWNLOAD_DIR: folder };
-  for (const args of [["--version"], ["help"], ["status"], ["call", "list_states", "--emulator"]]) {
+  for (const args of [["--version"], ["help"], ["call", "list_states", "--emulator"]]) {
     const { code, stderr } = await run(args, { launcher, env: folders });
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
   }
-  const { code, stderr } = await run(["status"], { launcher, env: { MIC_DOWNLOAD_DIR: folder } });
+  const { code, stderr } = await run(["actions"], { launcher, env: { MIC_DOWNLOAD_DIR: folder } });
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: "mic-mcp: MIC_STATE_DIR is required, because this user has no home folder: set it to an absolute path.\n",

@@ -77,6 +77,7 @@ test.each(["--version", "-v", "version", "demo --version"])("%s prints the packa
 
 test.each([
   [["frobnicate"], '"frobnicate" is not a command'],
+  [["status", "--json"], "mic-mcp status was removed. Run mic-mcp doctor"],
   [["geography", "warm"], "mic-mcp geography was removed. Lists are loaded when a call needs them"],
   [["logn"], "Did you mean mic-mcp login?"],
   [["serve", "extra"], "extra"],
@@ -104,9 +105,9 @@ test.each([
   [["call", "--limit", "3", "list_jobs"], "name of the tool before --limit"],
   [["call", "list_jobs", "-x"], "no flag -x"],
   [["call", "get_jb", "--help"], "Did you mean get_job?"],
-  [["status", "--env-file"], "--env-file requires the path of a file"],
-  [["status", "--env-file", "/dev/null/missing"], "cannot be read (ENOTDIR)"],
-  [["status", `--env-file=${resolve("package.json")}`], 'package.json" must be NAME=VALUE'],
+  [["actions", "--env-file"], "--env-file requires the path of a file"],
+  [["actions", "--env-file", "/dev/null/missing"], "cannot be read (ENOTDIR)"],
+  [["actions", `--env-file=${resolve("package.json")}`], 'package.json" must be NAME=VALUE'],
 ])("%j is a usage error", async (args, named) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -132,11 +133,11 @@ test("--env-file sets variables that are not set yet, and keeps characters that 
   );
   const env = { MIC_BASE_URL: "https://environment.example" };
   for (const args of [
-    ["status", "--json", "--env-file", path],
-    [`--env-file=${path}`, "status", "--json"],
+    ["doctor", "--offline", "--json", "--env-file", path],
+    [`--env-file=${path}`, "doctor", "--offline", "--json"],
   ]) {
     const { code, stdout } = await run(args, { env });
-    const text = JSON.stringify(JSON.parse(stdout));
+    const text = JSON.stringify(JSON.parse(stdout).settings);
     expect(code).toBe(0);
     for (const value of ["a $b & 'c' #d", "https://environment.example", '"w1"']) expect(text).toContain(value);
   }
@@ -312,7 +313,7 @@ testUnless(
   linuxMissing,
   "a command whose output cannot be written exits with 1 and says so; a reader that closes its pipe is no error",
   () => {
-    for (const args of ["--help", "completion bash", "status --json"]) {
+    for (const args of ["--help", "completion bash", "actions --json"]) {
       const command = `${JSON.stringify(process.execPath)} ${entryArguments().join(" ")} ${args}`;
       const options = { encoding: "utf8", env: bareEnvironment("/nonexistent") } as const;
       const full = spawnSync("bash", ["-c", `${command} > /dev/full`], options);

@@ -17,7 +17,7 @@ const GEOGRAPHY = [
 
 const JOBS = [`call get_job ${JOB}`, `show job ${JOB}`].map(words);
 
-const LOCAL = ["actions", "status", "resolve", "resolve --dry-run", "show actions"].map(words);
+const LOCAL = ["actions", "doctor --offline", "resolve", "resolve --dry-run", "show actions"].map(words);
 
 /** Commands that fail without the API. Those of LOCAL need only this machine. */
 const NEED_API = [

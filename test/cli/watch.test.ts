@@ -116,5 +116,6 @@ test("actions reports the reason if the journal cannot be read", async () => {
   expect(await user.type("actions")).toMatchObject({ code: 1, stderr });
   const stdout = expect.stringMatching(/FAIL journal .*\n +-> Move/);
   expect(await user.type("doctor")).toMatchObject({ code: 1, stdout });
-  expect((await user.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
+  const { settings } = JSON.parse((await user.type("doctor", "--offline", "--json")).stdout);
+  expect(settings.journal).toMatchObject({ engine: "SQLite", error: expect.stringContaining("cannot be used") });
 });

@@ -65,7 +65,7 @@ test("a login is stored, used by a call and removed, in entries that fit every k
   const secret = "a secret of the client";
   const flags = ["--base-url", stub.baseUrl, "--client-id", "client-1", "--secret-stdin"];
   expect(await run(["login", ...flags], secret)).toMatchObject({ code: 0, stderr: "" });
-  expect(JSON.parse((await run(["status", "--json"])).stdout)).toMatchObject({
+  expect(JSON.parse((await run(["doctor", "--offline", "--json"])).stdout).settings).toMatchObject({
     clientId: { value: "client-1", from: "keychain" },
     keychain: { state: "available" },
   });

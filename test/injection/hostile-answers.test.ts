@@ -565,8 +565,8 @@ describe("terminal output", () => {
     expect(findUnwanted(refused.stdout + refused.stderr, "\n")).toEqual([]);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { status: 422 } });
     const downloadDir = "/x\u009b\u202e\u{e0041}";
-    const status = await run(["status", "--json"], { env: { ...env, MIC_DOWNLOAD_DIR: downloadDir } });
-    expect(findUnwanted(status.stdout, "\n")).toEqual([]);
-    expect(JSON.parse(status.stdout)).toMatchObject({ downloadDir });
+    const doctor = await run(["doctor", "--offline", "--json"], { env: { ...env, MIC_DOWNLOAD_DIR: downloadDir } });
+    expect(findUnwanted(doctor.stdout, "\n")).toEqual([]);
+    expect(JSON.parse(doctor.stdout)).toMatchObject({ settings: { downloadDir } });
   });
 });

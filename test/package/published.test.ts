@@ -26,7 +26,6 @@ const starts: Readonly<Record<keyof typeof COMMANDS, readonly [args: string, cod
   uninstall: ["cursor", 0, /Removed the entry/],
   login: ["", 2, /stdin is not a terminal/],
   logout: ["", 1, /no OS keychain/],
-  status: ["", 0, /base URL +not set/],
   doctor: ["--emulator", 0, /ok +journal +SQLite/],
   teams: ["list", 2, /MIC_DATABASE_URL is missing/],
   migrate: ["", 2, /MIC_DATABASE_URL is missing/],

@@ -306,7 +306,7 @@ function runInstalled(...args: readonly string[]): string {
 }
 
 testThoroughly("the package reads the keychain with the addon, and works without it", async () => {
-  const readKeychainState = () => JSON.parse(runInstalled("status", "--json")).keychain;
+  const readKeychainState = () => JSON.parse(runInstalled("doctor", "--offline", "--json")).settings.keychain;
   // The addon, if installed, reports that this machine has no D-Bus session.
   if (process.platform === "linux")
     expect(readKeychainState()).toMatchObject({

@@ -10,12 +10,13 @@ import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Step, type Stub, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
 import { linuxMissing, testUnless } from "../../support/unless.ts";
-import { client, expectLogin, readStatus, refusedClient, storeLogin, test } from "./session.ts";
+import { client, expectLogin, readSettings, refusedClient, storeLogin, test } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
 const Report = z.strictObject({
   ok: z.boolean(),
+  settings: z.object(),
   checks: z.array(
     z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string().min(1), fix: z.string().min(1).optional() }),
   ),
@@ -146,7 +147,7 @@ describeWithKeychain("doctor", () => {
     const stub = await createHealthyStub();
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await runDoctor(session.env)).toMatchObject({ ok: true });
-    expect((await readStatus(session)).tokens).toHaveLength(1);
+    expect((await readSettings(session)).tokens).toHaveLength(1);
     stub.respondToToken(() => refusedClient);
     expect(await expectOneFailedCheck(session.env)).toMatchObject({
       name: "token",

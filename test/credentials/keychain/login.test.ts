@@ -8,7 +8,7 @@ import { launchProcess, type RunningProcess } from "../../support/process.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../../support/stub.ts";
 import { testThoroughly } from "../../support/unless.ts";
-import { addon, client, expectLogin, login, nothing, readStatus, refusedClient, test } from "./session.ts";
+import { addon, client, expectLogin, login, nothing, readSettings, refusedClient, test } from "./session.ts";
 
 const html = { "content-type": "text/html" };
 
@@ -20,7 +20,7 @@ describeWithKeychain("login with flags", () => {
     expect(stdout).toContain("micws_1");
     expect(stdout).not.toContain(client.clientSecret);
     expect(stub.tokenRequests).toHaveLength(1);
-    expect(await readStatus(session)).toMatchObject({
+    expect(await readSettings(session)).toMatchObject({
       baseUrl: { value: stub.baseUrl, from: "keychain" },
       clientId: { value: client.clientId, from: "keychain" },
       clientSecret: { from: "keychain" },
@@ -141,14 +141,14 @@ describeWithKeychain("a login that cannot be verified", () => {
       expect(stderr, what).toMatch(expectedError);
       expect(stderr, what).toContain("Nothing was stored.");
     }
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
   });
 
   test("a login that fails keeps the previous login", async ({ session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl });
     stub.respondToToken(() => refusedClient);
     expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({ code: 1 });
-    expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+    expect(await readSettings(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
   });
 
   test("login stores nothing if it is killed during verification", async ({ session, stub }) => {
@@ -159,7 +159,7 @@ describeWithKeychain("a login that cannot be verified", () => {
     await expect.poll(() => stub.tokenRequests.length).toBe(1);
     program.process.kill("SIGINT");
     expect(await program.exit).toMatchObject({ code: null, signal: "SIGINT" });
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
   });
 
   test("an invalid secret on stdin is a usage error, and is not shown", async ({ session }) => {
@@ -169,7 +169,7 @@ describeWithKeychain("a login that cannot be verified", () => {
       expect(stderr).toContain("client secret");
       expect(stderr).not.toContain("hunter2");
     }
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
   });
 });
 

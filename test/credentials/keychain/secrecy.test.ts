@@ -9,7 +9,7 @@ import { runInProcess as run } from "../../support/command.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer } from "../../support/stub.ts";
-import { childrenOf, client, login, readStatus, test } from "./session.ts";
+import { childrenOf, client, login, readSettings, test } from "./session.ts";
 
 const TOKEN = "tok-5f2d8c1e9a7b4d60";
 const BASIC = basicHeader(client).slice("Basic ".length);
@@ -66,8 +66,8 @@ describeWithKeychain("secrecy", () => {
     outputs.push(connection.stderr());
     expect(connection.stderr()).toContain("tool call");
 
-    expect((await readStatus(session)).tokens).not.toEqual([]);
-    for (const args of [["status"], ["doctor"], ["doctor", "--json"], ["logout"]]) {
+    expect((await readSettings(session)).tokens).not.toEqual([]);
+    for (const args of [["doctor"], ["doctor", "--json"], ["logout"]]) {
       const { stdout, stderr } = await run(args, { env: { ...session.env, MIC_LOG_LEVEL: "debug" } });
       outputs.push(stdout, stderr);
       // The keyring's own files are in this folder too, and contain both, encrypted.

@@ -60,16 +60,16 @@ export async function expectLogin(session: Session, credentials: Login): Promise
 
 const Token = z.strictObject({ scopes: z.string(), ageSeconds: z.number(), expiresInSeconds: z.number().optional() });
 /** The fields that tests read by name; the others are compared as they are. */
-const Status = z.looseObject({
+const Settings = z.looseObject({
   clientId: z.looseObject({ value: z.string().optional() }),
   keychain: z.strictObject({ mode: z.string(), state: z.string(), detail: z.string().optional() }),
   tokens: z.array(Token),
 });
 
-export async function readStatus(session: Session, env: Readonly<Record<string, string>> = {}) {
-  const { code, stdout } = await run(["status", "--json"], { env: { ...session.env, ...env } });
-  expect(code).toBe(0);
-  return Status.parse(JSON.parse(stdout));
+export async function readSettings(session: Session, env: Readonly<Record<string, string>> = {}) {
+  const { stdout, stderr } = await run(["doctor", "--offline", "--json"], { env: { ...session.env, ...env } });
+  expect(stderr).toBe("");
+  return Settings.parse(JSON.parse(stdout).settings);
 }
 
 export const nothing = {

@@ -6,7 +6,7 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, putEntry, readStatus, refusedClient, storeLogin } from "./session.ts";
+import { client, putEntry, readSettings, refusedClient, storeLogin } from "./session.ts";
 
 const completeAnswer = answer(200, enveloped(job));
 const SCOPES = ["mic.jobs:read"];
@@ -30,7 +30,7 @@ async function startLoggedIn(expiresIn?: number) {
   stub.respond(() => completeAnswer);
   const startServer = () => connectionForTest("v2-modern", { env: session.env });
   const expectStored = (count: number) =>
-    expect.poll(async () => (await readStatus(session)).tokens.length).toBe(count);
+    expect.poll(async () => (await readSettings(session)).tokens.length).toBe(count);
   return { session, stub, startServer, first: await startServer(), expectStored };
 }
 

@@ -5,7 +5,7 @@ import { keychainMissing } from "../../support/secret-service.ts";
 import { stubForTest } from "../../support/stub.ts";
 import { CTRL_C, CTRL_D, CTRL_U, ENTER, runOnTerminal, terminalsMissing } from "../../support/terminal.ts";
 import { describeUnless } from "../../support/unless.ts";
-import { client, nothing, readStatus, refusedClient, storeLogin, test } from "./session.ts";
+import { client, nothing, readSettings, refusedClient, storeLogin, test } from "./session.ts";
 
 describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () => {
   test("login on a terminal asks for each setting, and shows no secret", async ({ session, stub }) => {
@@ -19,7 +19,7 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     expect(terminal.screen()).toContain(client.clientId);
     expect(terminal.screen()).not.toContain(client.clientSecret);
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader(client));
-    expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
+    expect(await readSettings(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
   });
 
   test("login on a terminal accepts pasted values, and shows no secret", async ({ session, stub }) => {
@@ -28,7 +28,7 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     await terminal.answer("Base URL", paste);
     expect(await terminal.exit).toBe(0);
     expect(terminal.screen()).not.toContain(client.clientSecret);
-    expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+    expect(await readSettings(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
   });
 
   test("login on a terminal asks only for the settings that the flags omit", async ({ session, stub }) => {
@@ -52,7 +52,7 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     expect(await terminal.exit).toBe(1);
     expect(terminal.screen()).toContain("Nothing was stored");
     expect(terminal.screen()).not.toMatch(/Warning|\n\s+at /);
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
   });
 
   test("login on a terminal asks again for invalid values", async ({ session, stub }) => {
@@ -69,7 +69,7 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     expect(await refused.exit).toBe(1);
     expect(refused.screen()).toContain("invalid_client");
     expect(refused.screen()).not.toContain(client.clientSecret);
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
   });
 
   test("login on a terminal does not ask again after a paste, because this would show the pasted secret", async ({
@@ -80,7 +80,7 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     expect(await terminal.exit).toBe(2);
     expect(terminal.screen()).toContain("base URL must be");
     expect(terminal.screen()).not.toContain(client.clientSecret);
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
   });
 
   test("login on a terminal offers the stored values, but none of them for another API", async ({ session }) => {
@@ -93,14 +93,14 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     await kept.answer("[micws_1]", ENTER);
     expect(await kept.exit).toBe(0);
     expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(client));
-    expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
+    expect(await readSettings(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
 
     const none = runOnTerminal(session.env, ["login", "--client-id", client.clientId]);
     await none.answer("Base URL", ENTER);
     await none.answer("keep the stored secret", ENTER);
     await none.answer("[micws_1]", `-${ENTER}`);
     expect(await none.exit).toBe(0);
-    expect(await readStatus(session)).toMatchObject({ workspaceId: { from: "not set" } });
+    expect(await readSettings(session)).toMatchObject({ workspaceId: { from: "not set" } });
 
     const elsewhere = runOnTerminal(session.env, ["login"]);
     await elsewhere.answer("Base URL", other.baseUrl + ENTER);

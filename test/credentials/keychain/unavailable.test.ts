@@ -9,7 +9,7 @@ import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { isThorough } from "../../support/thorough.ts";
-import { client, createFrozenSession, login, readStatus, storeLogin, test } from "./session.ts";
+import { client, createFrozenSession, login, readSettings, storeLogin, test } from "./session.ts";
 
 const Answer = z.object({ id: z.number() });
 const credentialsFor = ({ baseUrl }: Stub) => ({
@@ -31,7 +31,7 @@ async function createSessionWithoutBus(): Promise<Session> {
 }
 
 /**
- * `state`: that in `mic-mcp status --json`; `next`: advice of a server's call; `fix`: advice of `mic-mcp doctor`, which finds no
+ * `state`: that in `mic-mcp doctor --json`; `next`: advice of a server's call; `fix`: advice of `mic-mcp doctor`, which finds no
  * problem without it unless a keychain is required.
  */
 const locked = { state: "locked", message: /keychain is locked/, next: /^Ask the user to unlock/, fix: /unlock/ };
@@ -107,14 +107,14 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         const { stdout } = await run(["doctor", "--json"], { env: { ...env, ...more } });
         return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "keychain");
       };
-      const [status, check, required, ...entries] = await Promise.all([
-        readStatus(session, credentialsFor(stub)),
+      const [settings, check, required, ...entries] = await Promise.all([
+        readSettings(session, credentialsFor(stub)),
         runKeychainCheck({}),
         runKeychainCheck({ MIC_KEYCHAIN: "require" }),
         login(session, { baseUrl: stub.baseUrl, clientId: "another" }),
         run(["logout"], { env: session.env }),
       ]);
-      expect(status.keychain, what).toMatchObject({ state, detail: expect.stringMatching(message) });
+      expect(settings.keychain, what).toMatchObject({ state, detail: expect.stringMatching(message) });
       expect(check, what).toMatchObject(fix ? { ok: false, fix: expect.stringMatching(fix) } : { ok: true });
       expect(required, what).toMatchObject({ ok: false, fix: expect.stringMatching(fix ?? /gnome-keyring/) });
       for (const { code, stderr } of entries) {
@@ -124,7 +124,7 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
       }
       if (state !== "locked") return;
       await session.unlock();
-      expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+      expect(await readSettings(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
     });
   });
 
@@ -159,7 +159,7 @@ describeWithKeychain("a keychain that changes its state", () => {
     const next = expect.stringMatching(/^Call again\. .*doctor/);
     expect(failed.error).toMatchObject({ kind: "not_configured", next });
     const outputs = await Promise.all(
-      [["logout"], ["status"], ["status", "--json"], ["doctor"]].map((args) => run(args, { env: session.env })),
+      [["logout"], ["doctor"], ["doctor", "--json"]].map((args) => run(args, { env: session.env })),
     );
     const again = await login(session, { baseUrl: stub.baseUrl });
     for (const { code, stderr } of [outputs[0] ?? again, again]) {

@@ -81,7 +81,7 @@ test.skipIf(posixMissing !== undefined).each([
   ["SIGTERM", ["serve"], { code: 0, signal: null }],
   ["SIGHUP", ["--emulator"], { code: 0, signal: null }],
   // Another command than serve has Node's default.
-  ["SIGTERM", ["status"], { code: null, signal: "SIGTERM" }],
+  ["SIGTERM", ["doctor"], { code: null, signal: "SIGTERM" }],
 ] as const)(
   "%s while the program loads with the arguments %j ends the program with %j (needs POSIX)",
   async (signal, args, exit) => {
@@ -122,7 +122,7 @@ test.each([
 
 test.each([
   [["--help"], 0],
-  [["status"], 0],
+  [["actions"], 0],
   [["doctor"], 1],
   [["no-such-command"], 2],
 ] as const)("the command %j has the same exit code if its output is not read", async (args, code) => {

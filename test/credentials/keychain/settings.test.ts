@@ -1,4 +1,4 @@
-// Tests `mic-mcp status`, which shows settings and their sources but no secret, `mic-mcp logout`, and profiles.
+// Tests the settings in `mic-mcp doctor`, with their sources but no secret, `mic-mcp logout`, and profiles.
 import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
@@ -6,7 +6,7 @@ import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { testThoroughly } from "../../support/unless.ts";
-import { expectLogin, nothing, putEntry, readStatus, storeLogin, test } from "./session.ts";
+import { expectLogin, nothing, putEntry, readSettings, storeLogin, test } from "./session.ts";
 
 const environment = {
   MIC_BASE_URL: "https://other.example",
@@ -27,33 +27,33 @@ async function storeTokens(session: Session, stub: Stub): Promise<void> {
   await connection.close();
 }
 
-describeWithKeychain("status", () => {
-  test("status reports the scopes and ages of the tokens", async ({ session }) => {
+describeWithKeychain("the settings in doctor", () => {
+  test("doctor reports the scopes and ages of the tokens", async ({ session }) => {
     await storeTokens(session, await stubForTest());
-    const { tokens } = await readStatus(session);
+    const { tokens } = await readSettings(session);
     expect(tokens.map(({ scopes }) => scopes).sort()).toEqual(["files:read mic.inputs:read", "mic.jobs:read"]);
     for (const { ageSeconds, expiresInSeconds } of tokens) {
       expect(ageSeconds).toBeLessThan(60);
       expect(expiresInSeconds).toBeGreaterThan(3500);
     }
-    const { stdout } = await run(["status"], { env: session.env });
+    const { stdout } = await run(["doctor", "--offline"], { env: session.env });
     expect(stdout).toContain("mic.jobs:read");
   });
 
-  test("status reports the source of each setting when the environment overrides some", async ({ session, stub }) => {
+  test("doctor reports the source of each setting when the environment overrides some", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    expect(await readStatus(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
+    expect(await readSettings(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
       baseUrl: { from: "keychain" },
       clientSecret: { from: "keychain" },
       workspaceId: { value: "micws_env", from: "environment" },
     });
-    expect(await readStatus(session, environment)).toMatchObject({
+    expect(await readSettings(session, environment)).toMatchObject({
       baseUrl: { value: environment.MIC_BASE_URL, from: "environment" },
       clientId: { value: "env-client", from: "environment" },
       clientSecret: { from: "environment" },
       workspaceId: { value: "micws_env", from: "environment" },
     });
-    expect((await readStatus(session, { MIC_KEYCHAIN: "off" })).keychain).toEqual({ mode: "off", state: "off" });
+    expect((await readSettings(session, { MIC_KEYCHAIN: "off" })).keychain).toEqual({ mode: "off", state: "off" });
   });
 });
 
@@ -63,7 +63,7 @@ describeWithKeychain("logout", () => {
     const first = await run(["logout"], { env: session.env });
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(first.stdout).toMatch(/credentials.*tokens: 2/);
-    expect(await readStatus(session)).toMatchObject(nothing);
+    expect(await readSettings(session)).toMatchObject(nothing);
     const again = await run(["logout"], { env: session.env });
     expect(again).toEqual({ code: 0, stdout: "Nothing was stored.\n", stderr: "" });
   });
@@ -76,9 +76,9 @@ describeWithKeychain("logout", () => {
     const connection = await connectionForTest("v2-modern", { env });
     await connection.callTool("list_jobs");
     await connection.close();
-    expect((await readStatus(session, env)).tokens).toHaveLength(1);
+    expect((await readSettings(session, env)).tokens).toHaveLength(1);
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
-    expect((await readStatus(session, env)).tokens).toEqual([]);
+    expect((await readSettings(session, env)).tokens).toEqual([]);
   });
 
   test("logout removes unreadable entries", async ({ session }) => {
@@ -108,17 +108,17 @@ describeWithKeychain("profiles", () => {
     }
     const work = { MIC_PROFILE: "work" };
     const personal = { clientId: { value: "personal" }, profile: "default", profiles: ["default", "work"] };
-    expect(await readStatus(session)).toMatchObject(personal);
+    expect(await readSettings(session)).toMatchObject(personal);
     const loggedInAgain = { clientId: { value: "work" }, workspaceId: { from: "not set" }, profile: "work" };
-    expect(await readStatus(session, work)).toMatchObject(loggedInAgain);
+    expect(await readSettings(session, work)).toMatchObject(loggedInAgain);
 
     const { code, stdout } = await run(["logout"], { env: session.env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("credentials, tokens: 1") });
-    expect(await readStatus(session)).toMatchObject(nothing);
-    const left = await readStatus(session, work);
+    expect(await readSettings(session)).toMatchObject(nothing);
+    const left = await readSettings(session, work);
     expect({ clientId: left.clientId.value, tokens: left.tokens.length }).toEqual({ clientId: "work", tokens: 1 });
     await run(["logout", "--profile", "work"], { env: session.env });
-    expect(await readStatus(session, work)).toMatchObject({ ...nothing, profiles: [] });
+    expect(await readSettings(session, work)).toMatchObject({ ...nothing, profiles: [] });
   });
 
   test("a profile without a login is reported with the command that creates it", async ({ session, stub }) => {

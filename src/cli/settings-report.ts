@@ -1,13 +1,12 @@
-// Implements `mic-mcp status`, which prints the settings and their sources, the keychain with its tokens, and the journal, but no secrets.
-import { type Config, readConfig } from "../core/config.ts";
+// Collects the first part of `mic-mcp doctor`: the settings and their sources, the keychain with its tokens, and the journal, but no secrets.
+import type { JournalHandle } from "../actions/journal-handle.ts";
+import type { Config } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
-import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
+import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import { listProfiles, readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
-import type { RunCommand } from "./commands.ts";
-import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJournal } from "./journal.ts";
-import { createConfigRedactor } from "./log.ts";
+import { inspectJournal, locateJournal } from "./journal.ts";
 
 interface Setting {
   /** Absent for secrets. */
@@ -49,9 +48,8 @@ interface KeychainContent {
   readonly detail?: string;
 }
 
-async function readKeychain(config: Config): Promise<KeychainContent> {
-  if (config.keychain === "off") return { state: "off", tokens: [] };
-  const keychain = openKeychain(COMMAND_LIMIT_MS);
+async function readKeychain(config: Config, keychain: Keychain | undefined): Promise<KeychainContent> {
+  if (!keychain) return { state: "off", tokens: [] };
   try {
     const stored = await readLogin(keychain, config.profile);
     // A login for a base URL other than MIC_BASE_URL is not used (src/credentials/identity.ts).
@@ -71,24 +69,12 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     return { tokens: [], state: error.kind, detail: error.message };
-  } finally {
-    keychain.close();
   }
 }
 
-async function journalStatus(config: Config) {
-  const journal = createConfiguredJournal(config);
-  try {
-    return { ...(await inspectJournal(config, journal)), error: undefined };
-  } catch (error) {
-    return { ...locateJournal(config), error: errorMessage(error) };
-  } finally {
-    await journal.close();
-  }
-}
-
-async function collectStatus(config: Config) {
-  const { login, tokens, profiles = [], state, detail } = await readKeychain(config);
+/** `keychain`: undefined with MIC_KEYCHAIN=off, or if the API is emulated. */
+export async function collectSettings(config: Config, keychain: Keychain | undefined, journal: JournalHandle) {
+  const { login, tokens, profiles = [], state, detail } = await readKeychain(config, keychain);
   return {
     /** True with MIC_EMULATOR=1; the API settings are then not used. */
     emulator: config.emulator,
@@ -102,9 +88,14 @@ async function collectStatus(config: Config) {
     tokens,
     downloadDir: config.downloadDir,
     stateDir: config.stateDir,
-    journal: await journalStatus(config),
+    journal: await inspectJournal(config, journal).catch((error: unknown) => ({
+      ...locateJournal(config),
+      error: errorMessage(error),
+    })),
   };
 }
+
+export type SettingsReport = Awaited<ReturnType<typeof collectSettings>>;
 
 const formatSetting = ({ value, from }: Setting): string =>
   from === "not set" ? "not set" : `${value ?? "set, not shown"} (from the ${from})`;
@@ -114,34 +105,16 @@ function formatTokenStatus({ scopes, ageSeconds, expiresInSeconds: secondsLeft }
   return `  ${scopes}: ${ageSeconds} s old, ${end}`;
 }
 
-function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeof collectStatus>>): string {
-  const isUnconfigured = status.baseUrl.from === "not set" && !status.emulator;
-  const lines = [
-    ...(status.emulator ? ["API             an emulator inside the process (MIC_EMULATOR=1)"] : []),
-    `base URL        ${formatSetting(status.baseUrl)}`,
-    `client id       ${formatSetting(status.clientId)}`,
-    `client secret   ${formatSetting(status.clientSecret)}`,
-    `workspace       ${formatSetting(status.workspaceId)}`,
-    `profile         ${status.profile} (stored: ${status.profiles.join(", ") || "none"})`,
+/** The folders and the journal have their own checks, so their lines are omitted. */
+export const formatSettings = ({ keychain, ...settings }: SettingsReport): readonly string[] =>
+  [
+    ...(settings.emulator ? ["API             an emulator inside the process (MIC_EMULATOR=1)"] : []),
+    `base URL        ${formatSetting(settings.baseUrl)}`,
+    `client id       ${formatSetting(settings.clientId)}`,
+    `client secret   ${formatSetting(settings.clientSecret)}`,
+    `workspace       ${formatSetting(settings.workspaceId)}`,
+    `profile         ${settings.profile} (stored: ${settings.profiles.join(", ") || "none"})`,
     `keychain        ${keychain.detail ?? keychain.state} (MIC_KEYCHAIN=${keychain.mode})`,
-    `stored tokens   ${status.tokens.length}`,
-    ...status.tokens.map(formatTokenStatus),
-    `downloads       ${status.downloadDir}`,
-    `state           ${status.stateDir}`,
-    `journal         ${journal.error ?? formatJournalStatus(journal)}`,
-    ...(isUnconfigured
-      ? [
-          "The MIC API is not configured. Run mic-mcp login to configure it, or mic-mcp demo to try mic-mcp without an account.",
-        ]
-      : []),
-  ];
-  return lines.map(escapeText).join("\n");
-}
-
-export const status: RunCommand<"status"> = async ({ values }, environment) => {
-  const config = readConfig(environment);
-  const found = await collectStatus(config);
-  const { redact } = createConfigRedactor(config);
-  process.stdout.write(`${values.json ? escapeText(redact(JSON.stringify(found))) : redact(formatStatus(found))}\n`);
-  return 0;
-};
+    `stored tokens   ${settings.tokens.length}`,
+    ...settings.tokens.map(formatTokenStatus),
+  ].map(escapeText);
