@@ -97,7 +97,7 @@ export async function migrateSchema(database: Database, migrates = true): Promis
   if (!migrates)
     throw new UnusableTables(
       `it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`,
-      "Ask the user to run mic-mcp migrate, or start without MIC_MIGRATE=off.",
+      "Ask the user to run mic-mcp teams migrate, or start without MIC_MIGRATE=off.",
     );
   await database.withExclusiveTransaction(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL, needs INTEGER)");

@@ -29,7 +29,16 @@ const PROFILE_FLAG = {
   "--profile NAME": "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
 } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
-export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check", "actions"] as const;
+export const TEAM_ACTIONS = [
+  "add",
+  "list",
+  "remove",
+  "rotate-secret",
+  "rotate-keys",
+  "check",
+  "actions",
+  "migrate",
+] as const;
 export const INSTALL_CLIENTS = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "claude-desktop"] as const;
 export const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
@@ -243,7 +252,7 @@ export const COMMANDS = {
   teams: {
     name: "teams",
     argumentsUsage: "ACTION [TEAM]",
-    summary: "Manage the teams of a deployment: their credentials and members",
+    summary: "Manage the teams of a deployment, their credentials and members, and its database tables",
     actions: {
       "add TEAM":
         "verify the credentials and create the team; for an existing team, add members, and set the claim and the limits",
@@ -255,6 +264,7 @@ export const COMMANDS = {
       "check [TEAM]": "decrypt each secret and request a token with it; exit with 0 only if all checks pass",
       "actions TEAM":
         "list the latest 50 actions of a team; the audit identifies their callers by the key of the action",
+      migrate: "create or update the database tables; serve --teams does this at startup unless MIC_MIGRATE=off",
     },
     notes: [
       "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
@@ -283,16 +293,8 @@ export const COMMANDS = {
       ["mic-mcp teams list", "list the teams without their secrets"],
       ["mic-mcp teams actions red --state unknown", "actions that may have taken effect"],
       ["mic-mcp teams rotate-keys && mic-mcp teams check", "after adding a new first key"],
+      ["mic-mcp teams migrate", "before starting instances of a new version"],
     ],
-  },
-  migrate: {
-    name: "migrate",
-    summary: "Create or update the database tables of a deployment for teams",
-    notes: [
-      "serve --teams does this at startup unless MIC_MIGRATE=off. The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
-    ],
-    flags: JSON_FLAG,
-    examples: [["mic-mcp migrate", "before starting instances of a new version"]],
   },
   emulator: {
     name: "emulator",

@@ -56,7 +56,6 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<RunCommand<Name>>
   logout: async () => (await import("./login.ts")).logout,
   doctor: async () => (await import("./doctor.ts")).doctor,
   teams: async () => (await import("../teams/program.ts")).teams,
-  migrate: async () => (await import("../teams/program.ts")).migrate,
   emulator: async () => (await import("./emulator.ts")).emulator,
   completion: async () => (await import("./completion.ts")).completion,
 };

@@ -3,6 +3,7 @@ import type { Variables } from "./environment-variables.ts";
 
 const REMOVED_NAMES: Variables = {
   "mic-mcp geography": "Lists are loaded when a call needs them, and later calls use them for 6 hours.",
+  "mic-mcp migrate": "Run mic-mcp teams migrate.",
   "mic-mcp status": "Run mic-mcp doctor, whose first part shows the settings (--offline: without requests).",
 };
 

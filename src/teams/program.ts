@@ -2,4 +2,4 @@
 // copies of all imports, including the error classes.
 export { examineTeams } from "./commands/doctor.ts";
 export { serveTeams as serve } from "./commands/serve.ts";
-export { migrate, teams } from "./commands/teams.ts";
+export { teams } from "./commands/teams.ts";

@@ -79,7 +79,7 @@ test("actions that become old after the start are deleted within an hour", async
 
 test("tables are not migrated if another command must migrate them, and the error names the command", async () => {
   await expect(createHandle({ migrates: false }).open()).rejects.toMatchObject({
-    facts: { kind: "unavailable", next: expect.stringContaining("mic-mcp migrate") },
+    facts: { kind: "unavailable", next: expect.stringContaining("mic-mcp teams migrate") },
   });
   await createHandle().open();
   expect(await (await createHandle({ migrates: false }).open()).find("service", "none")).toBeUndefined();

@@ -28,7 +28,6 @@ const starts: Readonly<Record<keyof typeof COMMANDS, readonly [args: string, cod
   logout: ["", 1, /no OS keychain/],
   doctor: ["--emulator", 0, /ok +journal +SQLite/],
   teams: ["list", 2, /MIC_DATABASE_URL is missing/],
-  migrate: ["", 2, /MIC_DATABASE_URL is missing/],
   emulator: ["--port 1 --host 192.0.2.1", 1, /EADDRNOTAVAIL/],
   completion: ["bash", 0, /^# mic-mcp completion/],
 };

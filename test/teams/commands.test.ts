@@ -1,4 +1,4 @@
-// Tests `mic-mcp teams`, `migrate` and `doctor --teams`: their output and refusals, without any secret.
+// Tests `mic-mcp teams` and `mic-mcp doctor --teams`: their output and refusals, without any secret.
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -167,11 +167,11 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await command("teams actions red --state lost")).code).toBe(2);
   });
 
-  test("migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {
+  test("teams migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {
     const { command } = await setUp();
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);
-    expect(await command("migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
+    expect(await command("teams migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
     expect((await list()).code).toBe(0);
   });
 

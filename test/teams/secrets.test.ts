@@ -129,7 +129,16 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const recordChange = (team: string, what: string) => messages.push(`${team}: ${what}`);
     const print = (text: string) => messages.push(text);
     const readActions = async () => [];
-    const options = { firstKey: "two", recordChange, readActions, print, baseUrl: undefined, issuer: undefined };
+    const migrate = async () => undefined;
+    const options = {
+      firstKey: "two",
+      recordChange,
+      readActions,
+      migrate,
+      print,
+      baseUrl: undefined,
+      issuer: undefined,
+    };
     expect(await rotateKeys({ teams, secrets, ...options })).toBe(0);
     isDone = true;
     await calling;

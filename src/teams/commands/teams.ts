@@ -1,4 +1,4 @@
-// Implements `mic-mcp teams` and `mic-mcp migrate`: teams, their credentials and members. Running instances are notified of each change.
+// Implements `mic-mcp teams`: teams, their credentials and members, and the database tables. Running instances are notified of each change.
 import { isAbsolute } from "node:path";
 import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
 import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
@@ -38,6 +38,8 @@ export interface Manager {
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
+  /** Brings the tables up to date. Throws Failure. */
+  migrate(): Promise<void>;
   /** The latest actions of all callers of a team, in this state or in any. */
   readActions(team: Team, state: string | undefined): Promise<readonly TeamAction[]>;
   /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
@@ -352,10 +354,16 @@ async function listActions(name: string, { state: wanted, json }: TeamFlags, man
   return 0;
 }
 
+async function migrateTables({ json }: TeamFlags, manager: Manager): Promise<number> {
+  await manager.migrate();
+  printOutcome(json, "The tables are up to date.", { upToDate: true });
+  return 0;
+}
+
 type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
-  const isAboutAll = subcommand === "list" || subcommand === "rotate-keys";
+  const isAboutAll = ["list", "rotate-keys", "migrate"].includes(subcommand);
   if (isAboutAll && names.length > 0)
     throw new UsageError(`mic-mcp teams ${subcommand} does not accept a team: it applies to all teams.`);
   if (isAboutAll || (subcommand === "check" && names.length === 0)) return "";
@@ -379,6 +387,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
   actions: listActions,
   list: (_name, flags, manager) => listTeams(flags, manager),
   "rotate-keys": (_name, _flags, manager) => rotateKeys(manager),
+  migrate: (_name, flags, manager) => migrateTables(flags, manager),
 };
 
 /** Resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
@@ -386,7 +395,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
-  const { database, journal, close } = openDatabase(settings);
+  const { database, journal, migrate, close } = openDatabase(settings);
   const audit = createAudit(journal, {
     warn: (facts, message) => void process.stderr.write(`${message}: ${inJson(facts)}\n`),
   });
@@ -396,6 +405,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
+    migrate,
     async readActions(team, state) {
       await journal.open();
       return await readTeamActions(database, team, state);
@@ -414,16 +424,4 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
     await audit.flush();
     await close();
   }
-};
-
-/** Resolves with the exit code. Throws UsageError, and Failure if the database cannot be used. */
-export const migrate: RunCommand<"migrate"> = async ({ values }, environment) => {
-  const database = openDatabase(readStoreSettings(environment));
-  try {
-    await database.migrate();
-  } finally {
-    await database.close();
-  }
-  printOutcome(values.json, "The tables are up to date.", { upToDate: true });
-  return 0;
 };
