@@ -91,7 +91,7 @@ export type ToolName = (typeof TOOL_NAMES)[number];
 const generators: Readonly<Record<string, (text: string) => string>> = {
   ...manifestGenerators,
   ...releaseNoteGenerators,
-  "src/toolkit/tool-names.ts": () => toolNames,
+  "src/core/tool-names.ts": () => toolNames,
   "docs/use/resources.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
   "README.md": (text) => replaceSection(text, "badges", formatBadges()),

@@ -10,6 +10,7 @@ import { jsonObject } from "../src/contract/json.ts";
 import { formatCount } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
+import { AGENT, render } from "../src/core/text.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import {
   keyArgument,
@@ -115,12 +116,14 @@ function jobResult(file: string, jobId: string, watched: WatchedJob, ctx: ToolCo
 }
 
 function failureResult(file: string, failure: Failure, ctx: ToolContext): FileResult {
-  const { kind, code, message, fieldErrors = [], next = "", sideEffect, retryable, status = 0 } = failure.facts;
+  const { message } = failure;
+  const { kind, code, fieldErrors = [], next = [], sideEffect, retryable, status = 0 } = failure.facts;
   const isRefused = !retryable && status < 500;
   const outcome = sideEffect !== "none" ? "unknown" : isRefused ? "refused" : "not sent";
   // A file that the API rejects has its own reason and remedy, which run_job would state.
   const reason = fieldErrors.length > 0 ? `${message} ${fieldErrorsText(fieldErrors)}.` : message;
-  const note = outcome === "refused" ? `${reason} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : reason;
+  const note =
+    outcome === "refused" ? `${reason} ${omitUnofferedTools(render(next, AGENT), ctx.isOffered)}`.trim() : reason;
   const state = outcome === "unknown" ? "UNKNOWN" : "NOT_RUN";
   const row = { file, state, error: code ?? kind.toUpperCase(), note };
   return { row, outcome, failure, isUnfinished: retryable };
@@ -268,7 +271,7 @@ async function adviceOf(
 }
 
 function nothingRan(stop: Failure, all: readonly FileResult[], advice: string): Failure {
-  const registered = all.flatMap(({ failure }) => failure?.facts.earlierSteps ?? []).length;
+  const registered = all.filter(({ failure }) => failure?.facts.earlierSteps !== undefined).length;
   const inputs = formatCount(registered, "input was registered", "inputs were registered");
   const them = registered === 1 ? "it" : "them";
   const earlierSteps = registered === 0 ? undefined : `No job was created. ${inputs}; a repeated call uses ${them}.`;

@@ -1,6 +1,6 @@
 // This module builds the failures of actions with an unknown outcome, and of calls that name the key of another action.
-import { Failure, type FailureFacts } from "../core/failure.ts";
-import { formatJson, formatToken } from "../core/untrusted-text.ts";
+import { Failure, type FailureInput } from "../core/failure.ts";
+import { call, join, mapData, say, type Text, toText, type Words } from "../core/text.ts";
 import { journalFailure } from "../store/database.ts";
 import type { StoredAction } from "./action-row.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
@@ -17,26 +17,26 @@ export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 export function withResumeAdvice(
   failure: Failure,
   { key, first_sent_at }: SentAction,
-  verificationAdvice: string,
+  verificationAdvice: Words,
   outageLeftMs: number,
 ): Failure {
   const { kind, next, retryAfterSeconds = Math.ceil(outageLeftMs / 1_000) } = failure.facts;
   const until = new Date(first_sent_at + DEDUPLICATION_WINDOW_MS).toISOString();
-  const wait = retryAfterSeconds === 0 ? "Call" : `Wait ${retryAfterSeconds} s, then call`;
-  const resume =
-    `${wait} resolve_actions ${formatJson({ idempotencyKey: key })}, or make the same call again, before ${until}: ` +
-    "either resumes this action, which never runs twice.";
+  const wait = retryAfterSeconds === 0 ? say`Call` : say`Wait ${retryAfterSeconds} s, then call`;
+  const resume = say`${wait} ${call("resolve_actions", { idempotencyKey: key })}, or make the same call again, before ${until}: either resumes this action, which never runs twice.`;
   // If the API also rejects the repeated call, that rejection may be final.
   const steps =
-    kind === "outcome_unknown" ? [resume] : [next, resume, `If that does not show it: ${verificationAdvice}`];
-  const advised = { idempotencyKey: key, next: steps.filter((step) => step !== undefined).join(" ") };
+    kind === "outcome_unknown"
+      ? [resume]
+      : [next, resume, say`If that does not show it: ${toText(verificationAdvice)}`];
+  const advised = { idempotencyKey: key, next: join(steps) };
   return new Failure({ ...failure.facts, ...advised }, { cause: failure });
 }
 
-export const unknownOutcomeFailure = (why: string): Failure =>
+export const unknownOutcomeFailure = (why: Words): Failure =>
   new Failure({
     kind: "outcome_unknown",
-    message: `${why} The action may or may not have taken effect.`,
+    message: say`${toText(why)} The action may or may not have taken effect.`,
     retryable: true,
     sideEffect: "unknown",
   });
@@ -44,16 +44,15 @@ export const unknownOutcomeFailure = (why: string): Failure =>
 /** Failure of a call if the journal, which may contain its action, cannot be read. `key`: the key that the call named. */
 export function unreadableOutcomeFailure(error: unknown, key: string | undefined): Failure {
   const failure = journalFailure(error);
-  const unknown =
-    "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.";
-  const facts: Partial<FailureFacts> = { message: `${failure.message} ${unknown}`, sideEffect: "unknown" };
+  const message = say`${failure.facts.message} This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.`;
+  const facts: Partial<FailureInput> = { message, sideEffect: "unknown" };
   return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
 }
 
 /** Failure of a call with a new key, which instead worked on an unresolved identical action. `key`: that action's. */
 export const unusedKeyFailure = (failure: Failure, key: string): Failure =>
   failure.with({
-    message: `An identical call (idempotencyKey ${formatToken(key)}) was unresolved, so nothing was sent under the new key. ${failure.facts.message}`,
+    message: say`An identical call (idempotencyKey ${key}) was unresolved, so nothing was sent under the new key. ${failure.facts.message}`,
   });
 
 /** Returns the failure with the caller's key, which also replaces the upstream idempotency key in the API's texts. */
@@ -63,8 +62,8 @@ export function withCallerKey(failure: Failure, upstreamKey: string, key: string
   const replaceKey = (text: string): string => text.replaceAll(upstreamKey, () => key);
   const { message, next, fieldErrors } = keyed.facts;
   return keyed.with({
-    message: replaceKey(message),
-    ...(next !== undefined && { next: replaceKey(next) }),
+    message: mapData(message, replaceKey),
+    next: next && mapData(next, replaceKey),
     ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: replaceKey(each.message) })) }),
   });
 }
@@ -78,14 +77,14 @@ export function tooOldToResendFailure({
   const since = new Date(first_sent_at).toISOString();
   const age =
     first_sent_at > read_at
-      ? "which is in the future: the clock was set back, so its age and its outcome are unknown"
-      : `more than ${DEDUPLICATION_WINDOW_MS / 3_600_000} h ago, and its outcome is unknown`;
+      ? say`which is in the future: the clock was set back, so its age and its outcome are unknown`
+      : say`more than ${DEDUPLICATION_WINDOW_MS / 3_600_000} h ago, and its outcome is unknown`;
   return unknownOutcomeFailure(
-    `This action was first sent at ${since}, ${age}. The API may have forgotten its key, so it is not sent again.`,
+    say`This action was first sent at ${since}, ${age}. The API may have forgotten its key, so it is not sent again.`,
   ).with({
     retryable: false,
     idempotencyKey: key,
-    next: `First find out: resolve_actions ${formatJson({ idempotencyKey: key })} says what the API shows of it. If it did not happen, call again with idempotencyKey ${deriveRepeatKey(key)}.`,
+    next: say`First find out: ${call("resolve_actions", { idempotencyKey: key })} says what the API shows of it. If it did not happen, call again with idempotencyKey ${deriveRepeatKey(key)}.`,
   });
 }
 
@@ -93,10 +92,10 @@ export function tooOldToResendFailure({
 export const isTooOldFailure = (error: unknown): error is Failure =>
   error instanceof Failure && error.facts.kind === "outcome_unknown" && !error.facts.retryable;
 
-const conflictFailure = (message: string, next: string): Failure =>
+const conflictFailure = (message: Text, next: Text): Failure =>
   new Failure({
     kind: "conflict",
-    message: `${message}.`,
+    message: say`${message}.`,
     retryable: false,
     sideEffect: "none",
     next,
@@ -105,25 +104,25 @@ const conflictFailure = (message: string, next: string): Failure =>
 /** A key in mic-mcp's own format that no action has was copied wrongly. A new action under it might run the intended one twice. */
 export const unknownKeyFailure = (key: string): Failure =>
   conflictFailure(
-    `No action has the key ${formatToken(key)}`,
-    "Copy the key exactly. list_actions shows the keys. For a new action, leave idempotencyKey out.",
+    say`No action has the key ${key}`,
+    say`Copy the key exactly. list_actions shows the keys. For a new action, leave idempotencyKey out.`,
   );
 
-const keyOfOtherActionFailure = (key: string, to: string): Failure =>
+const keyOfOtherActionFailure = (key: string, to: Text): Failure =>
   conflictFailure(
-    `The key ${formatToken(key)} belongs to an action ${to}`,
-    "Omit idempotencyKey for a new action, or repeat the original arguments.",
+    say`The key ${key} belongs to an action ${to}`,
+    say`Omit idempotencyKey for a new action, or repeat the original arguments.`,
   );
 
 const otherArgumentsFailure = ({ key, arguments: stored }: StoredAction, { canonical }: ActionIdentity): Failure =>
-  keyOfOtherActionFailure(key, `with other arguments (${differingArguments(stored, canonical).join(", ")})`);
+  keyOfOtherActionFailure(key, say`with other arguments (${join(differingArguments(stored, canonical), ", ")})`);
 
 const isIdentical = (stored: StoredAction, { fingerprint, boundFingerprint }: ActionIdentity): boolean =>
   stored.fingerprint === fingerprint || (boundFingerprint !== null && stored.bound_fingerprint === boundFingerprint);
 
 /** Throws Failure if `stored`, the action with this call's key, is not the action of this call. */
 export function assertSameAction(stored: StoredAction, tool: string, identity: ActionIdentity): void {
-  if (stored.tool !== tool) throw keyOfOtherActionFailure(stored.key, `of ${stored.tool}`);
+  if (stored.tool !== tool) throw keyOfOtherActionFailure(stored.key, say`of ${stored.tool}`);
   if (!isIdentical(stored, identity) && stored.arguments !== identity.canonical)
     throw otherArgumentsFailure(stored, identity);
 }

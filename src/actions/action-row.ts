@@ -2,7 +2,7 @@
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { FieldError } from "../contract/problem.ts";
-import { FAILURE_KINDS, type Failure, type FailureFacts } from "../core/failure.ts";
+import { FAILURE_KINDS, type Failure, type FailureReport } from "../core/failure.ts";
 
 export const ActionState = z.enum(["in_progress", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
@@ -110,7 +110,7 @@ const ActionOutcome = z.union([
 /** `finding`: the result of reading or of the user's decision, if no response of the API to this action shows the outcome. */
 export type ActionOutcome = { readonly finding?: string } & (
   | { readonly value: unknown; readonly drift: readonly string[] }
-  | { readonly failure: FailureFacts }
+  | { readonly failure: FailureReport }
 );
 
 /** The start of the stored text of an outcome that no response shows. It identifies such a text without parsing. */
@@ -144,7 +144,7 @@ export function stateAfterFailure({ facts }: Failure): Resolution["state"] {
 }
 
 /** Returns the failure in a stored outcome; undefined if it has none. */
-export function failureFrom(outcome: string | null): FailureFacts | undefined {
+export function failureFrom(outcome: string | null): FailureReport | undefined {
   const result = outcome === null ? undefined : parseOutcome(outcome);
   return result && "failure" in result ? result.failure : undefined;
 }

@@ -6,7 +6,7 @@ import type { AttemptOptions } from "../api-client/client.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
-import { errorMessage, Failure } from "../core/failure.ts";
+import { errorMessage, Failure, toReport } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import { JournalFailure, journalFailure } from "../store/database.ts";
 import {
@@ -273,7 +273,9 @@ export function createActions(
   function toResolution(result: ActionResult, attempts: number, apiNow?: number): Resolution {
     const isFailure = "failure" in result;
     const { finding } = result;
-    const outcome = isFailure ? { failure: result.failure.facts } : { value: result.value, drift: result.drift ?? [] };
+    const outcome = isFailure
+      ? { failure: toReport(result.failure.facts) }
+      : { value: result.value, drift: result.drift ?? [] };
     const text = redact(stringifyOutcome({ finding, ...outcome }));
     return {
       state: isFailure ? stateAfterFailure(result.failure) : "succeeded",

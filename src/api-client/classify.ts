@@ -6,13 +6,14 @@ import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
 import { chars } from "../contract/scalars.ts";
 import { abortFailure, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
-import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
+import { join, quoted, say, toText } from "../core/text.ts";
+import { excerpt, formatToken } from "../core/untrusted-text.ts";
 import { contentCodingOf } from "./content-codings.ts";
 import type { OtherResource } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
 import { type InvalidJson, parseJson } from "./parse-json.ts";
 import { callAgainAdvice, refusalAdvice } from "./refusal-advice.ts";
-import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
+import { ResponseTooLarge, type TransportError, type WireResponse } from "./transport.ts";
 
 // A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
 
@@ -145,12 +146,10 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
   const kind = failureKindOf(endpoint, response.status, refusal);
   const waitSeconds = parseRetryAfter(response.headers, now);
   const requestId = refusal.requestId ?? response.headers["x-request-id"];
-  const problemText = [refusal.code && formatToken(refusal.code), refusal.title && quote(refusal.title)]
-    .filter(Boolean)
-    .join(" ");
+  const problem = join([refusal.code || undefined, refusal.title ? quoted(refusal.title) : undefined]);
   const facts: FailureFacts = {
     kind,
-    message: `The API answered HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
+    message: say`The API answered HTTP ${response.status}${problem.length > 0 && say`: ${problem}`}.`,
     status: response.status,
     retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
     sideEffect: "none",
@@ -159,7 +158,7 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
     retryAfterSeconds: waitSeconds,
     ...(refusal.fieldErrors?.length && { fieldErrors: refusal.fieldErrors }),
   };
-  return { ...facts, next: refusalAdvice(endpoint, facts) };
+  return { ...facts, next: toText(refusalAdvice(endpoint, facts)) };
 }
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
@@ -278,21 +277,19 @@ export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse,
   });
 }
 
-/** Advice for a page that is too large. The calling code replaces it if its own `limit` is not that of the page. */
-export const SMALLER_LIMIT = "Call again with a smaller limit.";
+/** Whether a page is too large. The calling code replaces the advice if its own `limit` is not that of the page. */
+export const isTooLarge = ({ cause }: Failure): boolean => cause instanceof ResponseTooLarge;
 
 /** Failure for a response of more than 16 MiB. In the contract, only pages of many failed jobs can be so large (open question 20). */
-export function tooLargeFailure(
-  endpoint: Endpoint,
-  { path }: EncodedRequest,
-  { message, response }: ResponseTooLarge,
-): Failure {
+export function tooLargeFailure(endpoint: Endpoint, { path }: EncodedRequest, error: ResponseTooLarge): Failure {
+  const { message, response } = error;
   if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, response.status, message);
   const isPagedResponse =
     "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
   if (!isPagedResponse) return contractViolationFailure(message);
+  const { facts } = contractViolationFailure(message);
   const page = `The API's response is too large to be read: ${message}.`;
-  return contractViolationFailure(message).with({ message: page, next: SMALLER_LIMIT });
+  return new Failure({ ...facts, message: page, next: say`Call again with a smaller limit.` }, { cause: error });
 }
 
 const SAME_HOST = "http://same-host.invalid";

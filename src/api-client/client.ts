@@ -152,7 +152,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     } catch (error) {
       const value = error instanceof Failure && error.facts.sideEffect === "done" ? parseAccepted(response) : undefined;
       if (!(error instanceof Failure) || value === undefined) throw error;
-      return { value, drift: [error.facts.message], replayed: false, respondedAt: timing.now(), attempts };
+      return { value, drift: [error.message], replayed: false, respondedAt: timing.now(), attempts };
     }
   }
 

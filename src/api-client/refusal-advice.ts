@@ -2,6 +2,7 @@
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { FailureFacts } from "../core/failure.ts";
+import { AGENT, render } from "../core/text.ts";
 
 const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean =>
   fields !== undefined && Object.hasOwn(fields.shape, name);
@@ -62,7 +63,7 @@ const PROCESSING_REQUEST_ID = /micsharedrequest_[0-9a-f]{32}/;
 
 /** Returns the id of the processing request that the refusal names. The contract has no code for this case, but ids have a fixed form. */
 const findProcessingRequest = ({ message, fieldErrors = [] }: FailureFacts): string | undefined =>
-  PROCESSING_REQUEST_ID.exec([message, ...fieldErrors.map((error) => error.message)].join(" "))?.[0];
+  PROCESSING_REQUEST_ID.exec([render(message, AGENT), ...fieldErrors.map((error) => error.message)].join(" "))?.[0];
 
 function forbiddenAdvice(endpoint: Endpoint, facts: FailureFacts): string {
   const requestId = endpoint.id === "createMicJob" ? findProcessingRequest(facts) : undefined;

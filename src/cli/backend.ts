@@ -1,6 +1,6 @@
 // Opens the API that a command uses, and the runtime of commands that call tools; writes the output of such commands.
 import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig, UsageError } from "../core/config.ts";
-import { abortFailure, Failure, type FailureFacts } from "../core/failure.ts";
+import { abortFailure, Failure, type FailureReport, toReport } from "../core/failure.ts";
 import { escapeJson } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
@@ -80,7 +80,7 @@ export const writeJson = (value: unknown, { runtime }: Pick<CommandContext, "run
 export const TEMPORARY_EMULATOR =
   "This emulator ends with the command. To keep its jobs, run mic-mcp emulator in another terminal.";
 
-async function writeFailure(name: string, facts: FailureFacts, context: CommandContext): Promise<number> {
+async function writeFailure(name: string, facts: FailureReport, context: CommandContext): Promise<number> {
   const { runtime, flags, inProcess, isJson } = context;
   const shown = rephraseFailureForUser(facts);
   const mayChange = runtime.tools.some((tool) => tool.name === name && tool.isWrite);
@@ -117,7 +117,7 @@ export async function withRuntime(
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const isStop = signal.aborted && !(error instanceof Failure);
-    return await writeFailure(name, isStop ? abortFailure(signal).facts : factsOf(error), context);
+    return await writeFailure(name, toReport(isStop ? abortFailure(signal).facts : factsOf(error)), context);
   } finally {
     for (const each of SIGNALS) process.off(each, stop);
     await close();

@@ -1,7 +1,14 @@
 // Reports the failure of a command on stderr and determines its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
-import { errorCode, errorMessage, type Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
+import {
+  errorCode,
+  errorMessage,
+  type Failure,
+  type FailureKind,
+  type FailureReport,
+  toReport,
+} from "../core/failure.ts";
 import { mapOwnWords } from "../core/untrusted-text.ts";
 import { type Command, flagsOf } from "./commands.ts";
 
@@ -74,7 +81,7 @@ export const rephraseForUser = (text: string): string =>
     .join("\n");
 
 /** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
-export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {
+export function rephraseFailureForUser(facts: FailureReport): FailureReport {
   const next = facts.next === undefined ? undefined : rephraseForUser(facts.next);
   return {
     ...facts,
@@ -90,12 +97,12 @@ const isFailure = (error: unknown): error is Failure => error instanceof Error &
 const isUsageError = (error: unknown): boolean => error instanceof Error && error.name === "UsageError";
 
 /** Describes an error to the user. `next`: the next step of a Failure, if it has one. */
-export const describeError = (error: unknown): Pick<FailureFacts, "message" | "next"> =>
-  isFailure(error) ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
+export const describeError = (error: unknown): Pick<FailureReport, "message" | "next"> =>
+  isFailure(error) ? rephraseFailureForUser(toReport(error.facts)) : { message: errorMessage(error) };
 
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 
-export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT_CODES[kind] ?? 1;
+export const exitCodeOf = ({ kind }: Pick<FailureReport, "kind">): number => EXIT_CODES[kind] ?? 1;
 
 /** `topic`: the command whose help is named (default: this one). Returns exit code 2 for a UsageError, else 1. */
 export function reportError(

@@ -2,11 +2,11 @@
 import type { Arguments } from "../actions/fingerprint.ts";
 import { JobState } from "../contract/jobs.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import type { ToolName } from "../core/tool-names.ts";
 import { LONG_WAIT_SECONDS } from "../toolkit/arguments.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { TERMINAL_STATES } from "../toolkit/describe/job.ts";
 import type { ToolResult } from "../toolkit/results.ts";
-import type { ToolName } from "../toolkit/tool-names.ts";
 
 /** Nothing was sent, because an identical call ran before. */
 const REPLAY = 3;

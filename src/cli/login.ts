@@ -48,7 +48,7 @@ export async function verifyCredentials(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.facts.code === "invalid_scope") return;
-    throw error.with({ message: `${redactor.redact(error.facts.message)} Nothing was stored.` });
+    throw error.with({ message: `${redactor.redact(error.message)} Nothing was stored.` });
   } finally {
     await transport.close();
   }

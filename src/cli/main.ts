@@ -1,7 +1,7 @@
 // Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
 import { UsageError } from "../core/config.ts";
 import { describeRemovedName } from "../core/removed-names.ts";
-import { TOOL_NAMES } from "../toolkit/tool-names.ts";
+import { TOOL_NAMES } from "../core/tool-names.ts";
 import {
   COMMANDS,
   type CommandName,

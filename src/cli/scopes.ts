@@ -11,10 +11,10 @@ import {
   retryMicJob,
 } from "../contract/endpoints/job-processing.ts";
 import { Failure } from "../core/failure.ts";
+import type { ToolName } from "../core/tool-names.ts";
 import type { Identity } from "../credentials/identity.ts";
 import type { Tokens } from "../credentials/tokens.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
-import type { ToolName } from "../toolkit/tool-names.ts";
 import { type Check, checkFromError, createCallContext, passedCheck } from "./checks.ts";
 
 const RUN = [createMicPublicInput, getMicPublicInput, createMicJob, getMicJob];

@@ -193,7 +193,7 @@ async function watchJob(jobId: string, timeoutSeconds: number | undefined, conte
   }
   let job: Job;
   try {
-    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Retrying.\n`));
+    const onRetry = ({ message }: Failure) => view.warn(redact(`${message} Retrying.\n`));
     job = await followJob(jobId, { service: ports.api, signal }, view.show, onRetry, isOnce);
   } catch (error) {
     if (!signal.aborted) throw error;

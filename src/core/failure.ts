@@ -1,6 +1,6 @@
 // Defines the error class of the program, whose facts an agent can act on (docs/interface.md, "Failures").
 import type { FieldError } from "../contract/problem.ts";
-import { escapeText } from "./untrusted-text.ts";
+import { AGENT, type Reader, render, type Text, toText, type Words } from "./text.ts";
 
 export const FAILURE_KINDS = [
   "invalid_arguments",
@@ -25,7 +25,7 @@ export type FailureKind = (typeof FAILURE_KINDS)[number];
 export interface FailureFacts {
   readonly kind: FailureKind;
   /** States the failed step and the reason, in one or two sentences. */
-  readonly message: string;
+  readonly message: Text;
   /** HTTP status of the API's response. */
   readonly status?: number;
   /** Present if the request itself was not sent: the API's token endpoint failed, or no connection to the API was made. */
@@ -38,37 +38,64 @@ export interface FailureFacts {
   /** The effect of the failed step at the API. */
   readonly sideEffect: "none" | "done" | "unknown";
   /** The effects of all steps of a call that has several, in one or two sentences. It replaces the sentence about `sideEffect`. */
-  readonly earlierSteps?: string;
+  readonly earlierSteps?: Text | undefined;
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;
   readonly fieldErrors?: readonly FieldError[];
   /** The next step: an instruction, or a call and what it shows. Facts belong in `message`. */
-  readonly next?: string;
+  readonly next?: Text | undefined;
 }
 
+/** The same facts, with texts that are not yet parts. */
+export interface FailureInput extends Omit<FailureFacts, "message" | "earlierSteps" | "next"> {
+  readonly message: Words;
+  readonly earlierSteps?: Words | undefined;
+  readonly next?: Words | undefined;
+}
+
+const optionalText = (words: Words | undefined): Text | undefined => (words === undefined ? undefined : toText(words));
+
 /**
- * An error that an agent can act on. `message` and `next` are escaped.
+ * An error that an agent can act on.
  *
- * Example: `throw new Failure({ kind: "not_found", message: "No such job.", retryable: false, sideEffect: "none" });`
+ * Example: `throw new Failure({ kind: "not_found", message: say`No such job.`, retryable: false, sideEffect: "none" });`
  */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly facts: FailureFacts;
 
-  constructor(facts: FailureFacts, options?: ErrorOptions) {
-    const message = escapeText(facts.message);
-    super(message, options);
-    // Sentences may quote untrusted text. The other facts are data.
-    this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escapeText(facts.next) }) };
+  constructor(facts: FailureInput, options?: ErrorOptions) {
+    const message = toText(facts.message);
+    super(render(message, AGENT), options);
+    const { earlierSteps, next } = facts;
+    this.facts = { ...facts, message, earlierSteps: optionalText(earlierSteps), next: optionalText(next) };
   }
 
   /** Returns the same failure with some facts replaced. */
-  with(facts: Partial<FailureFacts>): Failure {
+  with(facts: Partial<FailureInput>): Failure {
     return new Failure({ ...this.facts, ...facts }, { cause: this.cause });
   }
 }
 
-export const invalidArguments = (message: string, fieldErrors: readonly FieldError[] = [], next?: string): Failure =>
+/** The facts of a failure with rendered texts. */
+export interface FailureReport extends Omit<FailureFacts, "message" | "earlierSteps" | "next"> {
+  readonly message: string;
+  readonly earlierSteps?: string;
+  readonly next?: string;
+}
+
+/** Renders the texts of a failure. A text whose sentences are all omitted is absent. */
+export function toReport({ earlierSteps, next, ...facts }: FailureFacts, reader: Reader = AGENT): FailureReport {
+  const advice = next && render(next, reader);
+  return {
+    ...facts,
+    message: render(facts.message, reader),
+    ...(earlierSteps && { earlierSteps: render(earlierSteps, reader) }),
+    ...(advice && { next: advice }),
+  };
+}
+
+export const invalidArguments = (message: Words, fieldErrors: readonly FieldError[] = [], next?: Words): Failure =>
   new Failure({
     kind: "invalid_arguments",
     message,
@@ -78,10 +105,10 @@ export const invalidArguments = (message: string, fieldErrors: readonly FieldErr
     ...(next !== undefined && { next }),
   });
 
-export const notConfigured = (message: string, next: string): Failure =>
+export const notConfigured = (message: Words, next: Words): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
 
-export const forbidden = (message: string, next: string): Failure =>
+export const forbidden = (message: Words, next: Words): Failure =>
   new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
 
 /** Failure of a call or of one step whose signal was aborted, at its time limit or by the client. It changed nothing. */

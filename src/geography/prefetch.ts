@@ -27,8 +27,8 @@ const CONTRACT_CODES = new Map(
 
 function describeError(error: unknown): string {
   if (!(error instanceof Failure)) return excerpt(escapeText(errorMessage(error)), MAX_REASON_LENGTH);
-  const { status, code, message } = error.facts;
-  if (status === undefined) return excerpt(message, MAX_REASON_LENGTH);
+  const { status, code } = error.facts;
+  if (status === undefined) return excerpt(error.message, MAX_REASON_LENGTH);
   // The contract defines one code for each of its statuses, so this code adds nothing to the number.
   const isContractCode = code === undefined || CONTRACT_CODES.get(status) === code;
   return `HTTP ${status}${isContractCode ? "" : ` ${formatToken(code, MAX_REASON_LENGTH)}`}`;

@@ -1,8 +1,8 @@
 // Builds the server instructions, which explain to an agent how to combine the tools. Some clients cut them at 2,048 bytes.
 import { otherClientsText } from "../actions/listing.ts";
+import type { ToolName } from "../core/tool-names.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
-import type { ToolName } from "../toolkit/tool-names.ts";
 
 /** A part of the instructions. It is left out if one of its required tools is not offered. */
 export interface Note {

@@ -5,6 +5,7 @@ import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
+import type { ToolName } from "../core/tool-names.ts";
 import { checkArguments, toListedSchema } from "./arguments.ts";
 import { builtSchemas } from "./built-schemas.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
@@ -13,7 +14,6 @@ import type { ToolResult } from "./results.ts";
 import type { Table } from "./save-rows.ts";
 import { type ExactArguments, toExactArguments, withNotes } from "./tolerant-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
-import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
 
 /** read: changes nothing; save: writes a local file; the others change data of the API. Annotations and filters follow from it. */

@@ -91,7 +91,7 @@ export function explainMissingId(error: unknown, args: Arguments): unknown {
   if (!(error instanceof Failure)) return error;
   const hints = findHints(error.facts, args);
   if (hints.length === 0) return error;
-  const message = [error.facts.message, ...hints.map(({ fact }) => fact)].join(" ");
+  const message = [error.message, ...hints.map(({ fact }) => fact)].join(" ");
   const uses = hints.flatMap(({ use }) => use ?? []);
   return error.with({ message, ...(uses.length > 0 && { next: uses.join(" ") }) });
 }

@@ -1,6 +1,7 @@
 // Adapts texts for agents to the tools that a server offers.
+
+import { TOOL_NAMES } from "../core/tool-names.ts";
 import { blankQuotedText } from "../core/untrusted-text.ts";
-import { TOOL_NAMES } from "./tool-names.ts";
 
 const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
 

@@ -1,6 +1,7 @@
 // Defines the prompts: tasks that the user starts with one choice. Arguments are untrusted data, so they are quoted.
+
+import type { ToolName } from "../core/tool-names.ts";
 import { formatJson } from "../core/untrusted-text.ts";
-import type { ToolName } from "./tool-names.ts";
 
 export interface PromptArgument {
   readonly name: string;

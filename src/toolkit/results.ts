@@ -5,13 +5,13 @@ import type { DecodedBody } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
+import type { ToolName } from "../core/tool-names.ts";
 import { escapeText, formatJson, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
 import { omitUnofferedTools } from "./offered-text.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress, ToolContext } from "./tool-context.ts";
-import type { ToolName } from "./tool-names.ts";
 import type { ResourceReference } from "./uri.ts";
 
 export interface NextStep {

@@ -4,10 +4,10 @@ import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
+import type { ToolName } from "../core/tool-names.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { RecipeOfferCache, RetryCache } from "./caches.ts";
 import type { LinkedFiles } from "./linked-files.ts";
-import type { ToolName } from "./tool-names.ts";
 
 /** The download folder, the only folder that tools write to, and the function that saves a file in it. */
 export interface FolderFiles extends Pick<Downloads, "save"> {

@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { openJournal } from "../../src/actions/journal.ts";
 import { inputKey, processingKey, textKey } from "../../src/contract/scalars.ts";
-import { Failure } from "../../src/core/failure.ts";
+import { Failure, toReport } from "../../src/core/failure.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createUpstreamKeyMapper } from "../../src/teams/tenancy/hooks.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -63,7 +63,7 @@ async function openCallerFixture() {
           const { value, idempotencyKey, replayed } = await own.perform(call);
           return { id: Object(value).data.id, key: idempotencyKey, replayed };
         } catch (error) {
-          if (error instanceof Failure) return error.facts;
+          if (error instanceof Failure) return toReport(error.facts);
           throw error;
         }
       },

@@ -4,7 +4,7 @@ import { setImmediate as tick } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { ActionCall, PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { Failure, type FailureFacts } from "../../src/core/failure.ts";
+import { Failure, type FailureInput, type FailureReport, toReport } from "../../src/core/failure.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createSubmission, createTestActions } from "./samples.ts";
@@ -21,9 +21,9 @@ interface CallOptions {
   readonly apiClock?: ActionCall["apiClock"];
 }
 
-export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
+export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureReport };
 
-export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
+export const createRefusal = (kind: FailureReport["kind"], facts: Partial<FailureInput> = {}): Failure =>
   new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
 
 export async function openWorkerFixture() {
@@ -86,7 +86,7 @@ export async function openWorkerFixture() {
           try {
             return { result: await actions.perform(call) };
           } catch (error) {
-            if (error instanceof Failure) return { facts: error.facts };
+            if (error instanceof Failure) return { facts: toReport(error.facts) };
             throw error;
           }
         },

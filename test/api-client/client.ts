@@ -11,7 +11,7 @@ import {
   listMicJobs,
   requestMicSharedFileProcessing,
 } from "../../src/contract/endpoints/job-processing.ts";
-import { Failure, type FailureFacts } from "../../src/core/failure.ts";
+import { Failure, type FailureReport, toReport } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import type { ClientCredentials } from "../../src/credentials/oauth.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
@@ -81,12 +81,12 @@ export const requestProcessing = (service: ApiClient, context = createCallContex
     context,
   );
 
-export async function expectFailure(call: Promise<unknown>): Promise<FailureFacts> {
+export async function expectFailure(call: Promise<unknown>): Promise<FailureReport> {
   const ended = await call.then(
     (value) => ({ value }),
     (error: unknown) => error,
   );
   expect(ended).toBeInstanceOf(Failure);
   if (!(ended instanceof Failure)) throw new Error("unreachable");
-  return ended.facts;
+  return toReport(ended.facts);
 }

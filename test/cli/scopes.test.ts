@@ -1,7 +1,7 @@
 // Tests `mic-mcp doctor --scopes` with clients that are granted a part of the scopes, and compares its answer with real calls.
 import { expect, test } from "vitest";
 import { SCOPES } from "../../src/contract/endpoints/index.ts";
-import { TOOL_NAMES } from "../../src/toolkit/tool-names.ts";
+import { TOOL_NAMES } from "../../src/core/tool-names.ts";
 import { createJobBody, FILE, findOneInputOffer } from "../emulator/work.ts";
 import { runInProcess } from "../support/command.ts";
 import { speedUpTimers } from "../support/fast-timers.ts";

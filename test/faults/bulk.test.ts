@@ -17,7 +17,8 @@ import {
   type WireRequest,
   type WireResponse,
 } from "../../src/api-client/transport.ts";
-import { Failure } from "../../src/core/failure.ts";
+import { Failure, toReport } from "../../src/core/failure.ts";
+import { TOOL_NAMES, type ToolName } from "../../src/core/tool-names.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
@@ -25,7 +26,6 @@ import { createGeography } from "../../src/geography/geography.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
 import type { ToolContext } from "../../src/toolkit/tool-context.ts";
-import { TOOL_NAMES, type ToolName } from "../../src/toolkit/tool-names.ts";
 import { tools } from "../../tools/index.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
@@ -140,8 +140,9 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
       return { ...Result.parse(structured), structured, failure: undefined };
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      const { message, next } = error.facts;
-      return { ...Result.parse({ summary: `${message} ${next}` }), structured: {}, failure: error.facts };
+      const failure = toReport(error.facts);
+      const { message, next } = failure;
+      return { ...Result.parse({ summary: `${message} ${next}` }), structured: {}, failure };
     }
   }
   return {

@@ -14,7 +14,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from "../../src/api-client/transport.ts";
-import { Failure, type FailureFacts } from "../../src/core/failure.ts";
+import { Failure, type FailureReport, toReport } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
@@ -128,7 +128,7 @@ interface CallScript {
 type Outcome =
   | { readonly kind: "crash" }
   | { readonly kind: "value"; readonly key: string }
-  | { readonly kind: "failure"; readonly facts: FailureFacts };
+  | { readonly kind: "failure"; readonly facts: FailureReport };
 
 let serverCount = 0;
 
@@ -257,7 +257,7 @@ export function createSimulatedServer(world: World) {
     const ended = script.tool.run(script.arguments, ctx).then(
       ({ action }): Outcome => ({ kind: "value", key: String(action?.idempotencyKey) }),
       (error: unknown): Outcome => {
-        if (error instanceof Failure) return { kind: "failure", facts: error.facts };
+        if (error instanceof Failure) return { kind: "failure", facts: toReport(error.facts) };
         if (!client.signal.aborted) throw error;
         const message = "cancelled";
         return { kind: "failure", facts: { kind: "cancelled", message, retryable: true, sideEffect: "none" } };

@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { isWellFormed } from "../../contract/scalars.ts";
-import { errorMessage, type FailureFacts } from "../../core/failure.ts";
+import { errorMessage, type FailureReport, toReport } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, matchTemplate, type ResourceReference, type UriVariables, variableNames } from "../../toolkit/uri.ts";
@@ -45,9 +45,9 @@ export function requireResource(uri: string, runtime: Runtime): ResourceMatch {
 }
 
 /** True if the API has no resource at this URI, or the URI is not valid. */
-const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
+const isMissing = ({ kind }: FailureReport): boolean => kind === "not_found" || kind === "invalid_arguments";
 
-function toProtocolError(uri: string, facts: FailureFacts): ProtocolError {
+function toProtocolError(uri: string, facts: FailureReport): ProtocolError {
   if (isMissing(facts)) {
     const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
     return resourceNotFound(uri, [facts.message, ...fields].join(" "));
@@ -121,7 +121,7 @@ export async function readResource(
       ...(protocolEra === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {
-    throw toProtocolError(uri, factsOf(error));
+    throw toProtocolError(uri, toReport(factsOf(error)));
   }
 }
 

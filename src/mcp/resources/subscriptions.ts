@@ -8,6 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { errorMessage, Failure } from "../../core/failure.ts";
+import { AGENT, join, render } from "../../core/text.ts";
 import { escapeText, formatToken } from "../../core/untrusted-text.ts";
 import type { Watch } from "../../toolkit/resources/resource-watcher.ts";
 import { expand } from "../../toolkit/uri.ts";
@@ -80,7 +81,9 @@ export function createSubscriptions(runtime: Runtime) {
 }
 
 export const watchErrorText = (thrown: unknown): string =>
-  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
+  thrown instanceof Failure
+    ? render(join([thrown.facts.message, thrown.facts.next]), AGENT)
+    : escapeText(errorMessage(thrown));
 
 /** Serves the requests of the older revisions. In 2026-07-28, the transports serve subscriptions/listen by the rules below. */
 export function serveSubscriptions(

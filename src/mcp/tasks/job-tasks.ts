@@ -7,6 +7,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
+import { toReport } from "../../core/failure.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import {
   cancelStartedJob,
   type JobTaskState,
@@ -16,7 +18,6 @@ import {
 } from "../../toolkit/jobs/job-task.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { ToolContext } from "../../toolkit/tool-context.ts";
-import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import {
   factsOf,
@@ -79,7 +80,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       return await work(started, createToolContext(runtime, tool ?? started.tool, limits));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      const facts = factsOf(error);
+      const facts = toReport(factsOf(error));
       log.info({ method, kind: facts.kind }, "task request failed");
       if (facts.kind === "not_found") return undefined;
       throw internalError(failureText(method, facts), { "mic-mcp/error": facts });

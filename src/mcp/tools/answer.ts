@@ -1,7 +1,8 @@
 // Converts a tool's result or failure to the answer to its call, with the members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock, Result } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import { errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
+import { errorMessage, Failure, type FailureFacts, type FailureReport } from "../../core/failure.ts";
+import { toText } from "../../core/text.ts";
 import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
 import { OTHER } from "../../telemetry/port.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
@@ -52,18 +53,21 @@ const MAX_FIELDS = 20;
 const MAX_MESSAGE = 1_000;
 
 /** Returns one text for each invalid field. If the failure has a status, the messages come from the API and are quoted. */
-export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
+export const fieldTexts = ({
+  status,
+  fieldErrors = [],
+}: Pick<FailureFacts, "status" | "fieldErrors">): readonly string[] =>
   fieldErrors.map(({ pointer, message }) => {
     const where = pointer === "" ? "(the whole)" : formatToken(pointer, MAX_MESSAGE);
     return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
   });
 
 /** A read changes nothing, and the message of an unknown outcome says that it is unknown. */
-const isEffectStated = ({ kind, sideEffect }: FailureFacts, mayChange: boolean): boolean =>
+const isEffectStated = ({ kind, sideEffect }: FailureReport, mayChange: boolean): boolean =>
   (sideEffect === "none" && !mayChange) || (sideEffect === "unknown" && kind === "outcome_unknown");
 
 /** Programs get the same facts in `_meta`. `mayChange`: false for a read, which need not say that nothing was changed. */
-export function failureText(tool: string, facts: FailureFacts, mayChange = true): string {
+export function failureText(tool: string, facts: FailureReport, mayChange = true): string {
   const codes = (facts.fieldErrors ?? []).map(({ code }) => (code === facts.code ? "" : ` [${formatToken(code)}]`));
   const fields = fieldTexts(facts).map((text, index) => `- ${text}${codes[index]}`);
   const shown = fields.slice(0, MAX_FIELDS);
@@ -103,10 +107,10 @@ export function factsOf(thrown: unknown): FailureFacts {
   if (thrown instanceof Failure) return thrown.facts;
   return {
     kind: "internal",
-    message: `mic-mcp itself failed: ${escapeText(errorMessage(thrown))}.`,
+    message: toText(`mic-mcp itself failed: ${errorMessage(thrown)}.`),
     retryable: false,
     sideEffect: "unknown",
-    next: "Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug.",
+    next: toText("Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug."),
   };
 }
 

@@ -9,14 +9,14 @@ import {
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { abortFailure, errorMessage, type FailureFacts } from "../../core/failure.ts";
+import { abortFailure, errorMessage, type FailureFacts, type FailureReport, toReport } from "../../core/failure.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolContext } from "../../toolkit/tool-context.ts";
-import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Log, Runtime } from "../runtime.ts";
 import { factsOf, failureText, type ResourceLinkFactory, toCallToolResult, withJournalNotice } from "./answer.ts";
 import type { Consent } from "./confirmation.ts";
@@ -83,7 +83,7 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
       if (!log.isLevelEnabled("info")) return;
       log.info(withCommonFields({ ms: now() - startedAt, ...correlationFieldsOf(answer) }), "tool call");
     },
-    logFailure({ kind, status, requestId }: FailureFacts, error: unknown): void {
+    logFailure({ kind, status, requestId }: FailureReport, error: unknown): void {
       const { idempotencyKey: key } = factsOf(error);
       log.info(withCommonFields({ ms: now() - startedAt, kind, status, key, requestId }), "tool call failed");
       if (OWN_FAILURES.has(kind)) log.error(withCommonFields({ err: error }), `${kind} failure`);
@@ -115,25 +115,25 @@ const DECLINED: CallToolResult = {
   structuredContent: { summary: DECLINED_SUMMARY, declined: true },
 };
 
-const failureResult = ({ name, isWrite }: Pick<Tool, "name" | "isWrite">, facts: FailureFacts): CallToolResult => ({
+const failureResult = ({ name, isWrite }: Pick<Tool, "name" | "isWrite">, facts: FailureReport): CallToolResult => ({
   _meta: { "mic-mcp/error": facts },
   content: [{ type: "text", text: failureText(name, facts, isWrite) }],
   isError: true,
 });
 
 /** Whether this server refused the call because the caller lacks a right. A refusal by the API has an HTTP status. */
-const isForbiddenByServer = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
+const isForbiddenByServer = ({ kind, status }: FailureReport): boolean => kind === "forbidden" && status === undefined;
 
 function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | undefined {
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
 
 /** Omits sentences about tools that are not offered, and the key of a rejected action, because a corrected call with it would conflict. */
-function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { offered }: Runtime): FailureFacts {
+function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureReport, { offered }: Runtime): FailureReport {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
   const { fieldErrors, next } = facts;
   const isRejected = facts.sideEffect === "none" && !facts.retryable;
-  const adapted: FailureFacts = {
+  const adapted: FailureReport = {
     ...facts,
     ...(key !== undefined && !isRejected && { idempotencyKey: key }),
     // If the failure has a status, the messages are the API's.
@@ -228,7 +228,9 @@ export async function callTool(
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
     const facts =
-      signal.aborted && OWN_FAILURES.has(thrown.kind) ? abortFailure(signal).facts : withOfferedAdvice(thrown, runtime);
+      signal.aborted && OWN_FAILURES.has(thrown.kind)
+        ? toReport(abortFailure(signal).facts)
+        : withOfferedAdvice(toReport(thrown), runtime);
     answer = failureResult(tool, facts);
     callLog.logFailure(facts, error);
     if (tool.isWrite && isForbiddenByServer(facts))

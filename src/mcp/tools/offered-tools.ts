@@ -2,9 +2,9 @@
 import type { Tool as ListedTool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { type JsonSchema, schemaOf } from "../../contract/json.ts";
 import { type Config, UsageError } from "../../core/config.ts";
+import { TOOL_NAMES, type ToolName } from "../../core/tool-names.ts";
 import type { Effect, Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
-import { TOOL_NAMES, type ToolName } from "../../toolkit/tool-names.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 
 /** The tools of the toolset `essentials`: those that run jobs and answer geography questions in the fewest calls. */

@@ -118,7 +118,7 @@ function explainStaleVersion(conflict: Failure, tried: number | undefined, job: 
 function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | undefined): Failure {
   const getJobCall = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
-    ...(job && { message: `${conflict.facts.message} Job ${formatToken(job.id)} is ${job.state} now.` }),
+    ...(job && { message: `${conflict.message} Job ${formatToken(job.id)} is ${job.state} now.` }),
     retryable: false,
     next:
       job && TERMINAL_STATES.has(job.state)

@@ -5,6 +5,7 @@ import { formatDuration } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { formatCount } from "../../core/counts.ts";
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
+import { AGENT, render } from "../../core/text.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { omitUnofferedTools } from "../offered-text.ts";
 import type { ActionReport, Replay } from "../results.ts";
@@ -129,8 +130,8 @@ function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "a
 }
 
 /** 'Stopped: the API answered HTTP 429 (code "QUOTA_EXHAUSTED") and asks to wait 9000 s.' */
-export function stoppedText({ facts }: Failure): string {
-  const { at, status, code, retryAfterSeconds, message } = facts;
+export function stoppedText({ facts, message }: Failure): string {
+  const { at, status, code, retryAfterSeconds } = facts;
   if (status === undefined) return `Stopped: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
   const sender = at === "token endpoint" ? "the token endpoint" : "the API";
   const named = code === undefined ? "" : ` (code ${quote(code)})`;
@@ -149,8 +150,8 @@ export function laterText(
 ): string | undefined {
   if (stop && !stop.facts.retryable) {
     // The cause has no advice to resolve this action: the others of the batch would remain unknown.
-    const { next = "" } = (stop.cause instanceof Failure ? stop.cause : stop).facts;
-    return omitUnofferedTools(next, (name) => ctx.isOffered(name));
+    const { next = [] } = (stop.cause instanceof Failure ? stop.cause : stop).facts;
+    return omitUnofferedTools(render(next, AGENT), (name) => ctx.isOffered(name));
   }
   const waitMs = mayContinue && !stop ? 0 : waitMsOf(stop ? [stop, ...failures] : failures, ctx);
   return stop || waitMs > 0 ? `${callAgainText(waitMs, ctx)}; ${promise}.` : undefined;

@@ -1,7 +1,7 @@
 // Finds the jobs that match a filter by reading the API's pages. A next page continues exactly where reading ended.
 import * as z from "zod/v4";
 import type { CallContext } from "../../api-client/attempts.ts";
-import { SMALLER_LIMIT } from "../../api-client/classify.ts";
+import { isTooLarge } from "../../api-client/classify.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
@@ -181,7 +181,7 @@ export async function findJobs(
   for (;;) {
     const fitting = await readFittingPage(readPage, countFittingJobs).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error;
-      if (readCount === 0 && error.facts.next === SMALLER_LIMIT)
+      if (readCount === 0 && isTooLarge(error))
         // With a filter, the limit is the number of matching jobs, not the page size.
         throw error.with({
           next: "Call again with a smaller limit, and without states, createdSince and unretried.",
@@ -190,7 +190,7 @@ export async function findJobs(
       return error;
     });
     const here = { nextCursor: cursor ?? null, hasMore: true };
-    if (fitting instanceof Failure) return found(here, { ended: fitting.facts.message });
+    if (fitting instanceof Failure) return found(here, { ended: fitting.message });
     const { answer, isCut } = fitting;
     if (answer === undefined) return found(here, { isCut });
     const { data, page } = answer.value;

@@ -5,12 +5,12 @@ import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.t
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import type { ActionResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
-import type { ToolName } from "../tool-names.ts";
 
 export const REGISTER: ToolName = "register_input";
 
@@ -62,7 +62,7 @@ async function readInput(port: string, inputId: string, ctx: ToolContext): Promi
 export function rethrowUnreadable(inputId: string, error: unknown): never {
   if (!(error instanceof Failure) || error.facts.kind !== "not_found") throw error;
   throw error.with({
-    message: `Input ${formatToken(inputId)} was registered, but cannot be read yet. ${error.facts.message}`,
+    message: `Input ${formatToken(inputId)} was registered, but cannot be read yet. ${error.message}`,
     retryable: true,
     retryAfterSeconds: UNREADABLE_SECONDS,
     next: `Make the same call again in ${UNREADABLE_SECONDS} s: it uses this input.`,

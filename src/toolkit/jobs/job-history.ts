@@ -2,10 +2,10 @@
 import type { ResourceAction, ResourceHistory } from "../../actions/history.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import { describeJob, type JobHistory, TERMINAL_STATES } from "../describe/job.ts";
 import type { Describe } from "../results.ts";
 import type { Ports } from "../tool-context.ts";
-import type { ToolName } from "../tool-names.ts";
 import { type OriginPorts, readOrigin } from "./origins.ts";
 
 /** The tools whose actions in the journal belong to a job's history. */

@@ -78,7 +78,7 @@ export function findingFromJournal(action: ActionStatus | undefined): Finding {
 
 export const stillUnknownFinding = (failure: Failure): Finding => ({
   outcome: "still unknown",
-  finding: failure.facts.message,
+  finding: failure.message,
   isWorthRepeating: failure.facts.retryable,
   failure,
 });

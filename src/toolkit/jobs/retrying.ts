@@ -10,6 +10,8 @@ import type { Job } from "../../contract/jobs.ts";
 import { formatCount, groupByKey, tally } from "../../core/counts.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
+import { AGENT, render } from "../../core/text.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
@@ -35,7 +37,6 @@ import {
 } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import type { ToolName } from "../tool-names.ts";
 import {
   hasTimeToAct,
   MIN_ACTION_MS,
@@ -100,7 +101,7 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
     const retry = (await findKnownRetry(jobId, ctx))?.id;
     if (retry === undefined) throw await withStateAdvice(error, jobId, ctx);
     throw error.with({
-      message: `${error.facts.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
+      message: `${error.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
       next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows the state of the retry.`,
     });
   }
@@ -236,7 +237,10 @@ async function toFailedResult(jobId: string, failure: Failure, ctx: ToolContext)
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
   const retry = facts.status === 409 ? (await findKnownRetry(jobId, ctx))?.id : undefined;
-  const advice = facts.status === 409 && retry === undefined && outcome === "rejected" ? facts.next : undefined;
+  const advice =
+    facts.status === 409 && retry === undefined && outcome === "rejected"
+      ? facts.next && render(facts.next, AGENT)
+      : undefined;
   const note = missingIdNote(facts, { jobId }, ctx) ?? advice;
   const row: RetryRow = {
     jobId,

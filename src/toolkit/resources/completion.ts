@@ -4,11 +4,11 @@ import type { Actions } from "../../actions/actions.ts";
 import type { ListedAction } from "../../actions/listing.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import type { CompletionKind, CompletionValue } from "../completion-value.ts";
 import type { CreatedResourceKind, Tool } from "../define-tool.ts";
 import type { ToolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
-import type { ToolName } from "../tool-names.ts";
 
 export interface CompletionContext {
   /** The offered tools. Their definitions state which values they list, what they create and what they act on. */

@@ -4,10 +4,10 @@
 import type { CallContext } from "../../api-client/attempts.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
 import { invalidArguments } from "../../core/failure.ts";
+import type { ToolName } from "../../core/tool-names.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { Ports } from "../tool-context.ts";
-import type { ToolName } from "../tool-names.ts";
 import type { UriVariables } from "../uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;

@@ -1,11 +1,11 @@
 // Tests the poller of a resource with its own clock: how often it reads, when it stops, and which listeners it notifies.
 import { expect, test } from "vitest";
-import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
+import { Failure, type FailureInput } from "../../../src/core/failure.ts";
 import { createResourceWatcher } from "../../../src/toolkit/resources/resource-watcher.ts";
 
 interface ResourceState {
   version: number;
-  fails?: Partial<FailureFacts> | undefined;
+  fails?: Partial<FailureInput> | undefined;
 }
 
 /** Creates a watcher of at most 3 resources for which time passes only while pollers wait. */

@@ -1,0 +1,148 @@
+// Texts for readers: an agent, or a person at a terminal. A text stays a list of parts until it is rendered for its reader. This module
+// quotes untrusted text within texts, and only this module looks into a text.
+import { TOOL_NAMES, type ToolName } from "./tool-names.ts";
+import { escapeText, formatJson, formatToken, quote } from "./untrusted-text.ts";
+
+/** A part of a text. Only this module creates parts. */
+export type Part =
+  /** The program's own words. */
+  | { readonly own: string }
+  /** Other text, in its quoted form. */
+  | { readonly data: string }
+  /** The program's own words, in a form for each reader. */
+  | { readonly agent: string; readonly terminal: string }
+  /** A call of a tool. */
+  | { readonly tool: ToolName; readonly args: Readonly<Record<string, unknown>> };
+
+export type Text = readonly Part[];
+
+/** A text that is not yet parts. */
+export type Words = Text | string;
+
+/** `undefined` and `false` add nothing, and a string is data. */
+export type Interpolated = Text | Part | string | number | bigint | undefined | false;
+
+/** A literal type. A computed string, which may contain untrusted text, is not accepted as the program's own words. */
+type Literal<T extends string> = string extends T ? never : T;
+
+const isText = (value: Text | Part): value is Text => Array.isArray(value);
+
+export const toText = (words: Words): Text => (typeof words === "string" ? [{ own: escapeText(words) }] : words);
+
+function toParts(value: Interpolated): Text {
+  if (value === undefined || value === false) return [];
+  if (typeof value === "object") return isText(value) ? value : [value];
+  return [{ data: formatToken(String(value)) }];
+}
+
+/**
+ * Makes a text of one or more sentences. An interpolated string is an id, a code or a name, and is quoted unless it has the form of one.
+ *
+ * @example
+ * say`Job ${jobId} is ${state}. ${call("retry_job", { jobId })} retries it. Its title is ${quoted(title)}.`;
+ */
+export const say = (words: TemplateStringsArray, ...values: readonly Interpolated[]): Text =>
+  words.flatMap((own, index) => {
+    const parts = toParts(values[index]);
+    return own === "" ? parts : [{ own }, ...parts];
+  });
+
+/** Own words that depend on a condition: `own(isLast ? "the last page" : "a page")`. */
+export const own = <const T extends string>(words: Literal<T>): Part => ({ own: words });
+
+/** Untrusted text in quotation marks, at most `max` characters (default 300). */
+export const quoted = (text: string, max?: number): Part => ({ data: quote(text, max) });
+
+/** A value as compact JSON. */
+export const json = (value: unknown): Part => ({ data: formatJson(value) });
+
+/** A call of a tool. A sentence with a call is omitted if the tool is not offered. */
+export const call = (tool: ToolName, args: Readonly<Record<string, unknown>>): Part => ({ tool, args });
+
+/** The same words for two readers. */
+export const forReader = <const A extends string, const T extends string>(
+  agent: Literal<A>,
+  terminal: Literal<T>,
+): Part => ({ agent, terminal });
+
+/** "Ask the user to check" for an agent, "Check" for a person. `verb`: with a capital letter. */
+export const ask = <const V extends string>(verb: Literal<V>): Part => ({
+  agent: `Ask the user to ${verb.charAt(0).toLowerCase()}${verb.slice(1)}`,
+  terminal: verb,
+});
+
+/** How to call again under this key. */
+export const withKey = (key: string): Text => [
+  forReader("pass idempotencyKey ", "add idempotencyKey="),
+  { data: formatToken(key) },
+];
+
+/** Joins texts. Empty ones are left out. */
+export const join = <const S extends string = " ">(texts: readonly Interpolated[], separator?: Literal<S>): Text => {
+  const between: Part = { own: separator ?? " " };
+  const full = texts.map(toParts).filter(({ length }) => length > 0);
+  return full.flatMap((text, index) => (index === 0 ? text : [between, ...text]));
+};
+
+/** Returns the text with its data changed, but not the program's own words. */
+export const mapData = (text: Text, change: (data: string) => string): Text =>
+  text.map((part) => ("data" in part ? { data: change(part.data) } : part));
+
+/** Who reads a rendered text. */
+export interface Reader {
+  /** Whether a text may name this tool. */
+  isOffered(tool: string): boolean;
+  readonly isTerminal: boolean;
+  formatCall(tool: ToolName, args: Readonly<Record<string, unknown>>): string;
+}
+
+/** An agent that is offered all tools. */
+export const AGENT: Reader = {
+  isOffered: () => true,
+  isTerminal: false,
+  formatCall: (tool, args) => `${tool} ${formatJson(args)}`,
+};
+
+const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
+
+const namesOnlyOffered = (part: Part, { isOffered }: Reader): boolean => {
+  if ("tool" in part) return isOffered(part.tool);
+  return !("own" in part) || (part.own.match(TOOL_NAME) ?? []).every(isOffered);
+};
+
+/** Splits a text where the program's own words end a sentence. */
+function splitSentences(text: Text): readonly Text[] {
+  const sentences: Part[][] = [];
+  let sentence: Part[] = [];
+  let words = "";
+  function endWords(): void {
+    const [first = "", ...others] = words.split(/(?<=\.) /);
+    sentence.push({ own: first });
+    for (const other of others) {
+      sentences.push(sentence);
+      sentence = [{ own: other }];
+    }
+    words = "";
+  }
+  for (const part of text)
+    if ("own" in part) words += part.own;
+    else {
+      endWords();
+      sentence.push(part);
+    }
+  endWords();
+  return [...sentences, sentence];
+}
+
+/** Renders a text for its reader. Omits each sentence that names a tool which is not offered, so a text states its facts in other sentences. */
+export function render(text: Text, reader: Reader): string {
+  const parts = text.map((part) => ("agent" in part ? { own: reader.isTerminal ? part.terminal : part.agent } : part));
+  const speak = (part: Part): string => {
+    if ("tool" in part) return reader.formatCall(part.tool, part.args);
+    return "own" in part ? part.own : "data" in part ? part.data : "";
+  };
+  const isOffered = (part: Part): boolean => namesOnlyOffered(part, reader);
+  if (parts.every(isOffered)) return parts.map(speak).join("");
+  const offered = splitSentences(parts).filter((sentence) => sentence.every(isOffered));
+  return offered.map((sentence) => sentence.map(speak).join("")).join(" ");
+}
