@@ -4,6 +4,7 @@ import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/
 import { UsageError } from "../core/config.ts";
 import { blankQuotedText, escapeText } from "../core/untrusted-text.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
+import { parseExactJson } from "../toolkit/exact-json.ts";
 import { didYouMean } from "./errors.ts";
 import { formatColumns } from "./help.ts";
 
@@ -13,7 +14,7 @@ const isText = (value: unknown): value is string => typeof value === "string";
 
 export function parseInputFlag(text: string | undefined): Arguments {
   if (text === undefined) return {};
-  const object = parseJson(text);
+  const object = parseExactJson(text);
   if (!isJsonObject(object)) throw new UsageError("--input must be a JSON object.");
   return { ...object };
 }
@@ -23,7 +24,7 @@ const FREE_TEXT_LISTS: ReadonlySet<string> = new Set(["names"]);
 
 function parseListItems(name: string, text: string, items: JsonSchema): readonly unknown[] {
   if (text.startsWith("[")) {
-    const list = parseJson(text);
+    const list = parseExactJson(text);
     if (!Array.isArray(list)) throw new UsageError(`${name} must be a JSON list, or values separated by commas.`);
     return list;
   }

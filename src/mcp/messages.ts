@@ -6,10 +6,11 @@ import {
   type RequestId,
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
-import { isLosslessNumber, parse as parseLossless } from "lossless-json";
+import { isLosslessNumber } from "lossless-json";
 import * as z from "zod/v4";
 import { isJsonObject } from "../contract/json.ts";
 import type { Redactor } from "../credentials/redaction.ts";
+import { parseLossy } from "../toolkit/exact-json.ts";
 
 /** Deeper than any schema, and shallow enough for recursive functions that read a message. */
 const MAX_DEPTH = 2_500;
@@ -78,41 +79,36 @@ function omitNulls(value: unknown, untouched: unknown): void {
 const LONG_ID = "\uFDD0";
 const LONG_ID_MEMBER = new RegExp(`"(id|requestId|progressToken)":"${LONG_ID}([-+.eE\\d]+)"`, "g");
 
-/** Where a message contains an id that the client chose. */
-const ID_PATHS = [["id"], ["params", "requestId"], ["params", "_meta", "progressToken"]] as const;
+/** Where a message contains an id that the client chose, or numbers that are sent to the API. */
+const EXACT_PATHS = [["id"], ["params", "requestId"], ["params", "_meta", "progressToken"], ["params", "arguments"]];
 
 const memberAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((part, name) => (isJsonObject(part) ? part[name] : undefined), value);
 
-/** Replaces a long id by a text with its digits. `exact`: the same message without loss of digits. */
-function keepLongIds(message: unknown, exact: () => unknown): void {
-  for (const path of ID_PATHS) {
-    const id = memberAt(message, path);
-    if (!Number.isInteger(id) || Number.isSafeInteger(id)) continue;
-    const digits = memberAt(exact(), path);
+/** Replaces a long id by a text with its digits, and the arguments by those in `exact`, the same message without loss of digits. */
+function keepDigits(message: unknown, exact: unknown): void {
+  for (const path of EXACT_PATHS) {
+    const value = memberAt(exact, path);
     const parent = memberAt(message, path.slice(0, -1));
-    if (isLosslessNumber(digits) && isJsonObject(parent))
-      Reflect.set(parent, path.at(-1) ?? "", `${LONG_ID}${digits.value}`);
+    if (value !== undefined && isJsonObject(parent))
+      Reflect.set(parent, path.at(-1) ?? "", isLosslessNumber(value) ? `${LONG_ID}${value.value}` : value);
   }
 }
 
 /**
- * Parses the JSON text of a message or a batch. Null counts as absent, except in the arguments of a tool, which decides about it. Throws
- * LimitExceeded, or another error if the text is not JSON.
+ * Parses the JSON text of a message or a batch. In arguments, a number that would lose digits is a LosslessNumber. Null counts as absent,
+ * except in the arguments of a tool, which decides about it. Throws LimitExceeded, or another error if the text is not JSON.
  */
 export function parseMessages(json: string): unknown {
   const hasNull = scan(json);
   const value: unknown = JSON.parse(json);
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
-  let exact: readonly unknown[] | undefined;
+  const exact = parseLossy(json);
   for (const [at, message] of messages.entries()) {
     if (!isJsonObject(message)) continue;
+    if (exact !== undefined) keepDigits(message, Array.isArray(exact) ? exact[at] : exact);
     const isCall = message["method"] === "tools/call";
     if (hasNull) omitNulls(message, isCall ? memberAt(message, ["params", "arguments"]) : undefined);
-    keepLongIds(message, () => {
-      exact ??= [parseLossless(json)].flat();
-      return exact[at];
-    });
   }
   return value;
 }

@@ -1,4 +1,5 @@
 // Handles the arguments of tools: shared fields, their listing, their validation, and their conversion to the request of an endpoint.
+import { isLosslessNumber } from "lossless-json";
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { keySchemas } from "../actions/idempotency-keys.ts";
@@ -11,10 +12,13 @@ import {
   type JsonObject,
   type JsonSchema,
   jsonPointer,
+  MAX_DEPTH,
   schemaOf,
   toJsonSchema,
 } from "../contract/json.ts";
+import { MAX_SAFE } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
+import { excerpt } from "../core/untrusted-text.ts";
 import { describeIssue, refuseAbsentTexts, throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
@@ -114,14 +118,24 @@ export function toListedSchema(input: z.ZodType): JsonSchema {
   return withCommonDescriptions(schemaOf(omitUnlistedKeywords(toJsonSchema(input, "input"))));
 }
 
-/** The JSON parser has already rounded numbers beyond 2^53-1, so the API would receive other values (open question 18). */
-function rejectRoundedNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
-  if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw invalidArguments(`${name} was not called: a number beyond 9007199254740991 cannot be sent exactly.`, [
-      { pointer: jsonPointer(path), code: "NOT_EXACT", message: "must be at most 9007199254740991 in magnitude" },
+const MAX_SHOWN_DIGITS = 40;
+
+function notExactMessage(digits: string): string {
+  const rounded = Number(digits);
+  const isTooLarge = Math.abs(rounded) > MAX_SAFE;
+  const limit = isTooLarge ? `must be at most ${MAX_SAFE} in magnitude; ` : "";
+  const arriving = Number.isFinite(rounded) ? rounded : "null";
+  return `${limit}${excerpt(digits, MAX_SHOWN_DIGITS)} would arrive as ${arriving}; pass a string${isTooLarge ? "" : `, or ${rounded}`}`;
+}
+
+/** Refuses a number that the API would receive as another one (open question 18). A schema refuses deeper values. */
+function refuseLossyNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
+  if (isLosslessNumber(value))
+    throw invalidArguments(`${name} was not called: a number cannot be sent exactly.`, [
+      { pointer: jsonPointer(path), code: "NOT_EXACT", message: notExactMessage(value.value) },
     ]);
-  if (typeof value === "object" && value !== null)
-    for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
+  if (typeof value === "object" && value !== null && path.length <= MAX_DEPTH)
+    for (const [key, part] of Object.entries(value)) refuseLossyNumbers(name, part, [...path, key]);
 }
 
 /** Validates the arguments of the named tool, and rejects unknown ones. `listed`: its input schema in tools/list. Throws Failure (invalid_arguments). */
@@ -131,10 +145,10 @@ export function checkArguments<I extends z.ZodRawShape>(
   listed: JsonSchema,
   args: Arguments,
 ) {
+  refuseLossyNumbers(name, args, []);
   const parsed = input.safeParse(args, { error: describeIssue });
   if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
   refuseAbsentTexts(name, listed, args);
-  rejectRoundedNumbers(name, parsed.data, []);
   return parsed.data;
 }
 

@@ -1,10 +1,12 @@
 // Rewrites each accepted form of an argument to its exact form, before arguments are checked and fingerprints are made. The forms are
 // those that have one meaning only (docs/interface.md, "Accepted forms"); everything else is left to the check, which refuses it.
+import { isLosslessNumber } from "lossless-json";
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/json.ts";
+import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { formatUtc, parseDateTime } from "../contract/scalars.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
+import { parseExactJson } from "./exact-json.ts";
 import type { ToolResult } from "./results.ts";
 
 /** `notes`: one sentence for each value that means less or more than its exact form shows. They become part of the summary. */
@@ -181,8 +183,8 @@ const readBoolean: Rule = (value) => {
 
 /** An object as a JSON text. The values of a free-form object stay as they are. */
 const readObject: Rule = (value, { schema, notes }) => {
-  const object = typeof value === "string" ? parseJson(value) : value;
-  if (!isJsonObject(object)) return value;
+  const object = typeof value === "string" ? parseExactJson(value) : value;
+  if (!isJsonObject(object) || isLosslessNumber(object)) return value;
   return isJsonObject(schema["properties"]) ? toExactObject(object, schema, notes) : object;
 };
 
@@ -212,7 +214,7 @@ const readList: Rule = (given, field) => {
   const items = { name, schema: schemaOf(schema["items"]), notes };
   const value = readPorts(given, field);
   const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
-  const list = isJsonText ? parseJson(value) : value;
+  const list = isJsonText ? parseExactJson(value) : value;
   if (Array.isArray(list))
     return removeRepeatedIds(
       list.map((item) => toExactValue(item, items)),
