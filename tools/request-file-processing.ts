@@ -1,6 +1,7 @@
 // This module defines request_file_processing, which requests permission to process a shared file with a recipe version.
 import * as z from "zod/v4";
 import { formatDuration } from "../src/actions/deduplication-window.ts";
+import { identifies, type TraitsOf } from "../src/actions/fingerprint.ts";
 import { deriveRepeatKey } from "../src/actions/idempotency-keys.ts";
 import {
   getMicSharedFileProcessingRequest,
@@ -33,9 +34,16 @@ function rejectPast(expiresAt: string, now: number): void {
 const requestBody = requestMicSharedFileProcessing.body;
 const body = requestBody.shape;
 
-const traits = {
+const traits: TraitsOf<typeof requestMicSharedFileProcessing> = {
   targetArgument: "inputId",
-  identifyingArguments: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
+  arguments: {
+    workspaceId: identifies(),
+    inputId: identifies(),
+    recipeVersionId: identifies(),
+    recipeVersionHash: identifies(),
+    purpose: identifies(),
+    expiresAt: "note",
+  },
 };
 
 const readRequest = (requestId: string, ctx: ToolContext) =>

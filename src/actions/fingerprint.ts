@@ -1,5 +1,6 @@
 // The request fingerprint is equal for calls that do the same, whatever their notes and spelling (docs/interface.md, "Deduplication").
 import { createHash } from "node:crypto";
+import type { Endpoint, ParameterName } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 
 /** The arguments of a tool, without the idempotencyKey. */
@@ -32,13 +33,27 @@ export function differingArguments(one: string, other: string): string[] {
   return [...names].filter((name) => JSON.stringify(a.get(name)) !== JSON.stringify(b.get(name))).sort();
 }
 
-/** The names of the arguments that identify one tool's actions. */
-export interface ActionTraits {
-  /** The argument that contains the id of the resource that the action acts on. */
-  readonly targetArgument: string;
-  /** The arguments that determine the effect of the action. All others are notes. */
-  readonly identifyingArguments: readonly string[];
+/** An argument that determines the effect of an action. A call with `default` is identical to one without the argument. */
+interface Identifying {
+  readonly default?: unknown;
 }
+export const identifies = (argument: Identifying = {}): Identifying => argument;
+
+/** What identifies one tool's actions. */
+export interface ActionTraits<Name extends string = string> {
+  /** The argument that contains the id of the resource that the action acts on. */
+  readonly targetArgument: Name;
+  /** A `note` does not change which action a call is. The arguments that the API does not receive are notes, too. */
+  readonly arguments: Readonly<Record<Name, Identifying | "note">>;
+}
+
+/** The traits of the actions of an endpoint: all its parameters and body fields are named. */
+export type TraitsOf<E extends Pick<Endpoint, "pathParameters" | "body">> = ActionTraits<ParameterName<E>>;
+
+const identifyingArguments = (traits: ActionTraits) =>
+  Object.entries(traits.arguments).flatMap(([name, role]) => (role === "note" ? [] : [[name, role] as const]));
+
+export const isNote = (name: string, traits: ActionTraits): boolean => (traits.arguments[name] ?? "note") === "note";
 
 /** The file, acquisition or dataset version that an input refers to. */
 export interface InputReference {
@@ -103,25 +118,35 @@ export function withoutSpelling(canonical: string): string {
   return canonicalArguments({ arguments: normalize({ ...others, bindings }) });
 }
 
+/** Removes the arguments that have their default, so that they are equal to absent ones everywhere. */
+function withoutDefaults(args: Arguments, traits: ActionTraits): Arguments {
+  const same = (one: unknown, other: unknown) => JSON.stringify(sortFields(one)) === JSON.stringify(sortFields(other));
+  const defaults = identifyingArguments(traits).filter(
+    ([name, role]) => role.default !== undefined && same(normalize(args[name]), role.default),
+  );
+  return defaults.length === 0 ? args : { ...args, ...Object.fromEntries(defaults.map(([name]) => [name, undefined])) };
+}
+
 /**
  * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
  * compared exactly, except for the order of their fields. `scope`: the names of the service and the tool. `known`: the references that the
  * call itself named. Throws the errors of `findReferences`.
  */
 export async function identifyAction(
-  args: Arguments,
-  { targetArgument, identifyingArguments }: ActionTraits,
+  given: Arguments,
+  traits: ActionTraits,
   scope: readonly string[],
   findReferences: FindReferences,
   known: InputReferences = new Map(),
 ): Promise<ActionIdentity> {
+  const args = withoutDefaults(given, traits);
   const ids = toBindings(args["inputBindings"])
     .map(({ inputId }) => inputId)
     .filter((id) => typeof id === "string");
   const references = ids.length === 0 ? known : new Map([...(await findReferences(ids)), ...known]);
   function partsWith(replaced: InputReferences): Arguments {
     const parts: Record<string, unknown> = {};
-    for (const name of identifyingArguments) {
+    for (const [name] of identifyingArguments(traits)) {
       const value = args[name];
       if (name === "inputBindings") parts[name] = normalizeBindings(value, replaced);
       else if (!isNullish(value)) parts[name] = name === "parameterValues" ? value : normalize(value);
@@ -133,6 +158,6 @@ export async function identifyAction(
     fingerprint: sha256Hex(canonicalArguments(partsWith(references))),
     boundFingerprint:
       ids.length === 0 ? null : sha256Hex(canonicalArguments({ scope, parts: partsWith(new Map()) })).slice(0, 32),
-    targetId: String(args[targetArgument] ?? ""),
+    targetId: String(args[traits.targetArgument] ?? ""),
   };
 }

@@ -1,7 +1,13 @@
 // This module runs an action tool: the journal ensures that the action runs at most once, and the result reports the outcome.
 import type { EarlierAction } from "../actions/actions.ts";
 import { formatDuration } from "../actions/deduplication-window.ts";
-import type { ActionTraits, Arguments, InputReferences } from "../actions/fingerprint.ts";
+import {
+  type ActionTraits,
+  type Arguments,
+  type InputReferences,
+  isNote,
+  type TraitsOf,
+} from "../actions/fingerprint.ts";
 import { deriveRepeatKey } from "../actions/idempotency-keys.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import { asValidBody } from "../api-client/decode.ts";
@@ -29,9 +35,9 @@ export interface ActionArguments {
   readonly [field: string]: unknown;
 }
 
-export interface ActionRun<T> {
-  readonly endpoint: ResourceEndpoint<T>;
-  readonly traits: ActionTraits;
+export interface ActionRun<T, E extends ResourceEndpoint<T>> {
+  readonly endpoint: E;
+  readonly traits: TraitsOf<E>;
   readonly describe: Describe<T>;
   readonly status: (resource: T) => Status;
   /** Advice on how an agent can find out whether an old action took effect. */
@@ -58,9 +64,9 @@ function textField(answer: unknown, name: string): string | undefined {
 const createdId = (answer: unknown): string | undefined => textField(answer, "id");
 
 /** Lists the notes of the first call that differ in this one. The API received only those of the first call. */
-function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArguments }: ActionTraits): string {
+function firstCallNotesText(first: Arguments, call: Arguments, traits: ActionTraits): string {
   const notes = Object.entries(first).filter(
-    ([name, value]) => !identifyingArguments.includes(name) && typeof value === "string" && value !== call[name],
+    ([name, value]) => isNote(name, traits) && typeof value === "string" && value !== call[name],
   );
   return notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ");
 }
@@ -170,10 +176,10 @@ const unreadableResourceFailure = (
   });
 
 /** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */
-export async function runAction<T extends object>(
+export async function runAction<T extends object, E extends ResourceEndpoint<T>>(
   args: ActionArguments,
   ctx: ToolContext,
-  { endpoint, traits, describe, status, findOut, check, references, ifMatch, readNow, readsItself }: ActionRun<T>,
+  { endpoint, traits, describe, status, findOut, check, references, ifMatch, readNow, readsItself }: ActionRun<T, E>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
   const performing = (limits: CallContext, onSend: (key: string) => void) =>

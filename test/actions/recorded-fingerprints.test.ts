@@ -1,6 +1,7 @@
 // Compares the fingerprints of all five actions with those that earlier builds stored in journals: a repeated call must find its action.
 import { expect, test } from "vitest";
-import { identifyAction } from "../../src/actions/fingerprint.ts";
+import { identifies, identifyAction, type TraitsOf } from "../../src/actions/fingerprint.ts";
+import type { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { tools } from "../../tools/index.ts";
 
 const workspaceId = "micws_1";
@@ -104,3 +105,27 @@ test.each(RECORDED)(
     expect([identity.targetId, identity.fingerprint, identity.boundFingerprint]).toEqual(recorded);
   },
 );
+
+test("a call with the default of an argument is identical to one without the argument, and its arguments are equal", async () => {
+  const traits = {
+    targetArgument: "jobId",
+    arguments: { jobId: identifies(), priority: identifies({ default: "NORMAL" }), reason: "note" },
+  } as const;
+  const identify = (args: object) => identifyAction({ jobId: "micjob_1", ...args }, traits, [], async () => new Map());
+  const [absent, normal, spaced, high] = await Promise.all(
+    [{}, { priority: "NORMAL" }, { priority: " NORMAL" }, { priority: "HIGH" }].map(identify),
+  );
+  expect(normal).toEqual(absent);
+  expect(spaced).toEqual(absent);
+  expect(high?.fingerprint).not.toBe(absent?.fingerprint);
+});
+
+test("traits that leave out a body field of the endpoint do not compile", () => {
+  const named = { workspaceId: identifies(), recipeVersionId: identifies(), inputBindings: identifies() };
+  const traits: TraitsOf<typeof createMicJob> = {
+    targetArgument: "recipeVersionId",
+    // @ts-expect-error clientReference is not classified.
+    arguments: { ...named, parameterValues: identifies() },
+  };
+  expect(Object.keys(traits.arguments)).toHaveLength(4);
+});

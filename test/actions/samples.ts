@@ -5,6 +5,7 @@ import {
   createActionContext,
   createActions,
 } from "../../src/actions/actions.ts";
+import { identifies } from "../../src/actions/fingerprint.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
@@ -63,7 +64,7 @@ export const createTestActions = (
 export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs: number) => ({
   tool: "submit_job",
   arguments: args,
-  traits: { targetArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
+  traits: { targetArgument: "recipeVersionId", arguments: { recipeVersionId: identifies() } },
   prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
   verificationAdvice: "Look.",
   apiClock: { now: () => undefined, read: async () => undefined },

@@ -84,6 +84,7 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
     ["retryJob];", "starJob, "],
   ),
   "tools/star-job.ts": () => `import * as z from "zod/v4";
+import { identifies } from "../src/actions/fingerprint.ts";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
@@ -94,7 +95,7 @@ import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
-const traits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
+const traits = { targetArgument: "jobId", arguments: { jobId: identifies(), reason: "note" } } as const;
 
 export const starJob = defineTool({
   endpoint: starMicJob,

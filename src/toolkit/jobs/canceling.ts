@@ -1,7 +1,7 @@
 // This module cancels jobs. A cancellation needs the job's current version (docs/contract.md, 4.2: If-Match). If the call has none, the
 // version is read first. If the job changes in between, it is read again, since the agent asked to cancel its current state.
 import { formatDuration } from "../../actions/deduplication-window.ts";
-import type { ActionTraits } from "../../actions/fingerprint.ts";
+import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
@@ -86,7 +86,10 @@ interface CancelArguments {
   readonly idempotencyKey?: string;
 }
 
-export const cancelTraits: ActionTraits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
+export const cancelTraits: TraitsOf<typeof cancelMicJob> = {
+  targetArgument: "jobId",
+  arguments: { jobId: identifies(), reason: "note" },
+};
 
 const MAX_ROUNDS = 4;
 const NOTHING_LEFT = "Do nothing: the job has ended.";

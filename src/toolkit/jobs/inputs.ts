@@ -1,6 +1,6 @@
 // This module registers an input, and finds or registers the inputs that run_job binds.
 import { isTooOldFailure } from "../../actions/action-failures.ts";
-import type { ActionTraits, Arguments } from "../../actions/fingerprint.ts";
+import { type Arguments, identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
@@ -14,9 +14,15 @@ import type { ToolContext } from "../tool-context.ts";
 
 export const REGISTER: ToolName = "register_input";
 
-export const registerTraits: ActionTraits = {
+export const registerTraits: TraitsOf<typeof createMicPublicInput> = {
   targetArgument: "referenceId",
-  identifyingArguments: ["workspaceId", "inputKind", "referenceId"],
+  arguments: {
+    workspaceId: identifies(),
+    inputKind: identifies(),
+    referenceId: identifies(),
+    alias: "note",
+    clientReference: "note",
+  },
 };
 
 export const registerInput = (args: ActionArguments, ctx: ToolContext): Promise<ActionResult<Input>> =>

@@ -2,7 +2,7 @@
 // none of them twice.
 
 import type { ActionDescriptor } from "../../actions/actions.ts";
-import type { ActionTraits } from "../../actions/fingerprint.ts";
+import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
@@ -71,7 +71,10 @@ import {
 
 const RETRY: ToolName = "retry_job";
 
-export const retryTraits: ActionTraits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
+export const retryTraits: TraitsOf<typeof retryMicJob> = {
+  targetArgument: "jobId",
+  arguments: { jobId: identifies(), retryMode: "note", reason: "note" },
+};
 
 interface RetryArguments extends ActionArguments {
   readonly jobId: string;

@@ -1,6 +1,6 @@
 // This module submits jobs: from bound inputs (submit_job), or from a recipe, files and parameters in one call (run_job). Each step of
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
-import type { ActionTraits, InputReference, InputReferences } from "../../actions/fingerprint.ts";
+import { type InputReference, type InputReferences, identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { InputBinding } from "../../contract/endpoints/bodies.ts";
 import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
@@ -23,9 +23,15 @@ import { describeJobWith, describeRunWith } from "./job-history.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 import { waitForMadeJob } from "./waiting.ts";
 
-export const submitTraits: ActionTraits = {
+export const submitTraits: TraitsOf<typeof createMicJob> = {
   targetArgument: "recipeVersionId",
-  identifyingArguments: ["workspaceId", "recipeVersionId", "inputBindings", "parameterValues"],
+  arguments: {
+    workspaceId: identifies(),
+    recipeVersionId: identifies(),
+    inputBindings: identifies(),
+    parameterValues: identifies(),
+    clientReference: "note",
+  },
 };
 
 interface SubmitArguments {
