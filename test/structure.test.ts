@@ -175,6 +175,27 @@ test("code for serving over HTTP is loaded only on request", () => {
   expect(loadedHttp(false)).toEqual([]);
 });
 
+/** These modules define ports. Teams, their audit and their limits are implemented and composed in src/teams/. */
+const WITHOUT_TEAMS = /^(?:src\/(?:core|store|actions|toolkit|mcp)|tools)\//;
+
+test("core, store, actions, toolkit, mcp and tools have no code for teams, their audit or their limits", () => {
+  const named = files
+    .filter(({ path }) => WITHOUT_TEAMS.test(path))
+    .flatMap(({ path, code }) => {
+      const withoutTexts = code.replace(/\/\*[\s\S]*?\*\/|\/\/.*|"[^"\n]*"/g, "");
+      return [...withoutTexts.matchAll(/\w*(?:audit|tenan|team|hooks\?)\w*/gi)].map(([word]) => `${path}: ${word}`);
+    });
+  expect(named).toEqual([]);
+});
+
+test("only the composition loads the exporter of telemetry", () => {
+  const exporter = join("src", "telemetry", "otel.ts");
+  const loading = files.filter(({ path, code }) =>
+    specifiersIn(code).some((specifier) => normalize(join(dirname(path), specifier)) === exporter),
+  );
+  expect(loading.map(({ path }) => path)).toEqual(["src/cli/telemetry.ts"]);
+});
+
 test("only the emulator reads the geography table", () => {
   const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => moduleOf(path));
   expect(new Set(readers)).toEqual(new Set(["emulator"]));

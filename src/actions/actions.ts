@@ -7,7 +7,6 @@ import type { EncodedRequest } from "../api-client/encode.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { errorMessage, Failure, toReport } from "../core/failure.ts";
-import type { Hooks } from "../core/hooks.ts";
 import { JournalFailure, journalFailure } from "../store/database.ts";
 import {
   assertSameAction,
@@ -20,6 +19,7 @@ import {
   withCallerKey,
   withResumeAdvice,
 } from "./action-failures.ts";
+import { type ActionObserver, ActionRefused, NO_OBSERVER } from "./action-observer.ts";
 import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./action-row.ts";
 import { actionId, createLateWrites, createLeaseMonitor } from "./claims.ts";
 import { formatDuration, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
@@ -33,7 +33,6 @@ import {
 } from "./fingerprint.ts";
 import { findCreationArguments, type ResourceAction, readHistory, toResourceAction } from "./history.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
-import { JobLimitReached } from "./job-limit.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
 import {
   type ActionList,
@@ -42,7 +41,7 @@ import {
   listActions,
   listUnresolvedActions,
 } from "./listing.ts";
-import { createCallerServiceName, parseServiceName } from "./service-name.ts";
+import { parseServiceName } from "./service-name.ts";
 
 /** The facts that identify the action of a call. */
 export interface ActionDescriptor {
@@ -135,7 +134,11 @@ export interface ActionCallerOptions {
   readonly serviceName: () => Promise<string>;
   /** Reads the client secret, so that it is registered with the redactor: arguments in the journal may contain the secret. */
   readonly readSecret?: () => Promise<unknown>;
-  readonly hooks?: Hooks;
+  /** The service whose actions are listed; undefined for the actions of all services. Default: `serviceName`. */
+  readonly listedServiceName?: () => Promise<string | undefined>;
+  readonly observer?: ActionObserver;
+  /** Maps a key that this caller names to the Idempotency-Key that the API receives. Default: the same key. */
+  readonly upstreamKey?: (key: string) => string | undefined;
   /** Removes these credentials' secrets from outcomes. Secrets that no outcome may contain are removed in any case. */
   readonly redact?: (text: string) => string;
 }
@@ -188,14 +191,15 @@ export type Actions = ReturnType<typeof createActions>;
 /** Creates the actions of one caller. Every method throws Failure if the journal cannot be used. */
 export function createActions(
   { journal, timing, monotonicMs, isOwnerDead, redact, onJournalError, leases, lateWrites, firstSentMs }: ActionContext,
-  { serviceName: clientServiceName, readSecret = async () => undefined, hooks, redact: redactOwn }: ActionCallerOptions,
+  {
+    serviceName,
+    listedServiceName = serviceName,
+    readSecret = async () => undefined,
+    observer = NO_OBSERVER,
+    upstreamKey = () => undefined,
+    redact: redactOwn,
+  }: ActionCallerOptions,
 ) {
-  const caller = hooks?.caller;
-  const serviceName =
-    caller === undefined ? clientServiceName : async () => createCallerServiceName(await clientServiceName(), caller);
-  // On a user's own machine, the list has the actions of all services if no service is configured.
-  const listedServiceName = caller === undefined ? () => serviceName().catch(() => undefined) : serviceName;
-
   const identifyCall = (
     openedJournal: Journal,
     service: string,
@@ -260,9 +264,8 @@ export function createActions(
     stored: StoredAction,
     resolution: Resolution,
   ): Promise<void> {
-    const traceId = hooks?.auditor?.traceId?.();
-    const auditor = hooks?.auditor && { ...hooks.auditor, traceId: () => traceId };
-    const record = () => openedJournal.resolve(stored, resolution, auditor);
+    const complete = observer.end();
+    const record = () => openedJournal.resolve(stored, resolution, complete);
     await record().catch((error: unknown) => {
       onJournalError(errorMessage(error));
       lateWrites.add(stored, record);
@@ -301,7 +304,7 @@ export function createActions(
   ): NewAction => ({
     service,
     key: call.explicitKey ?? call.proposedKey ?? generateKey(),
-    upstreamKey: call.explicitKey === undefined ? undefined : hooks?.upstreamKey?.(call.explicitKey),
+    upstreamKey: call.explicitKey === undefined ? undefined : upstreamKey(call.explicitKey),
     tool: call.tool,
     arguments: canonical,
     isExplicit: call.explicitKey !== undefined,
@@ -382,15 +385,15 @@ export function createActions(
         try {
           const claimed =
             "isExplicit" in action
-              ? await openedJournal.insert(action, hooks?.auditor).catch(async (error: unknown) => {
+              ? await openedJournal.insert(action, observer).catch(async (error: unknown) => {
                   // If the journal can be read and does not contain the action, it was never sent.
                   const isAbsent = !(await isLive().catch(() => true));
-                  const isLimit = error instanceof JobLimitReached;
-                  // The limit does not apply to the repetition of a live action.
-                  if (isLimit && !isAbsent) return undefined;
-                  throw isAbsent && !isLimit ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+                  const isRefused = error instanceof ActionRefused;
+                  // The repetition of a live action is not refused.
+                  if (isRefused && !isAbsent) return undefined;
+                  throw isAbsent && !isRefused ? new Failure(journalFailure(error).facts, { cause: error }) : error;
                 })
-              : await openedJournal.claim(action, true, apiClock.now(), hooks?.auditor);
+              : await openedJournal.claim(action, true, apiClock.now(), observer);
           if (claimed) {
             const sent = await sendClaimed(openedJournal, claimed, call);
             return found && !live ? { ...sent, earlier: earlierAction(found.action) } : sent;
@@ -406,7 +409,6 @@ export function createActions(
         }
       }
     } catch (error) {
-      if (error instanceof JobLimitReached) hooks?.onJobRefused?.(error.message);
       const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
       if (!isJournal || context.signal.aborted)
         throw error instanceof Failure && explicitKey !== undefined && key !== undefined && key !== explicitKey
@@ -484,7 +486,7 @@ export function createActions(
       if (!stored || !isUnresolved || open.inFlight.has(stored)) return false;
       const claimed = await open.claim(stored, true);
       if (!claimed) return false;
-      return (await open.resolve(claimed, toResolution(found, claimed.attempts), hooks?.auditor)) !== undefined;
+      return (await open.resolve(claimed, toResolution(found, claimed.attempts), observer.end())) !== undefined;
     },
 
     /** Lists the unresolved actions, then the latest. */
@@ -503,11 +505,10 @@ export function createActions(
     countUnresolved: async () => await (await journal()).countUnresolved(),
 
     /**
-     * Counts the unresolved actions of other client ids or base URLs in the journal of a user's own machine. Returns 0 in a deployment,
-     * whose callers must not learn about others' actions, and if no service is configured.
+     * Counts the unresolved actions of other client ids or base URLs in the journal. Returns 0 if no service is configured.
      */
     async countOfOtherClients(): Promise<number> {
-      const service = caller === undefined ? await listedServiceName() : undefined;
+      const service = await listedServiceName();
       if (service === undefined) return 0;
       const [ownBaseUrl, ownClientId] = parseServiceName(service);
       return (await (await journal()).countUnresolvedByClient())

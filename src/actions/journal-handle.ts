@@ -13,8 +13,6 @@ export interface JournalOptions extends OpenJournalOptions {
   readonly database?: () => Promise<Database>;
   /** Actions that have not changed for this many milliseconds are deleted. */
   readonly retentionMs: number;
-  /** Audit rows older than this many milliseconds are deleted; undefined without an audit. */
-  readonly auditRetentionMs?: number;
 }
 
 /** Old rows are deleted when the journal is opened, and then every hour. */
@@ -37,12 +35,8 @@ export function createJournalHandle(options: JournalOptions) {
 
   /** Deletes old rows in batches, with other work in between. After an error, the next attempt is an hour later. */
   async function prune(journal: Journal): Promise<void> {
-    const { retentionMs, auditRetentionMs } = options;
     try {
-      while (!isClosed && (await journal.prune(retentionMs))) await yieldToEvents();
-      if (auditRetentionMs !== undefined && !isClosed) await journal.maintainAudit(auditRetentionMs);
-      while (auditRetentionMs !== undefined && !isClosed && (await journal.pruneAudit(auditRetentionMs)))
-        await yieldToEvents();
+      while (!isClosed && (await journal.prune(options.retentionMs))) await yieldToEvents();
     } catch {}
   }
 
@@ -52,7 +46,7 @@ export function createJournalHandle(options: JournalOptions) {
       const journal = await openJournal(database, options);
       // The first batch is deleted immediately: if that fails, no action can be recorded either.
       const hasMore = await journal.prune(options.retentionMs);
-      if (hasMore || options.auditRetentionMs !== undefined) pruning = yieldToEvents().then(() => prune(journal));
+      if (hasMore) pruning = yieldToEvents().then(() => prune(journal));
       pruneTimer = setInterval(() => {
         pruning = prune(journal);
       }, PRUNE_INTERVAL_MS).unref();

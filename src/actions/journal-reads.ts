@@ -3,7 +3,6 @@ import * as z from "zod/v4";
 import { isOwnerDead } from "../core/owner.ts";
 import type { Database, DatabaseRow } from "../store/database.ts";
 import { ActionState, type StoredAction, toStoredId } from "./action-row.ts";
-import { CREATES_JOB } from "./job-limit.ts";
 import { parseServiceName } from "./service-name.ts";
 
 /** More unresolved actions than a list shows. */
@@ -17,6 +16,10 @@ export interface UnresolvedCounts {
   /** Actions that may have taken effect. */
   readonly unknown: number;
 }
+
+/** SQL condition: the action creates a job. */
+export const CREATES_JOB = "tool IN ('submit_job', 'retry_job')";
+export const createsJob = (tool: string): boolean => CREATES_JOB.includes(`'${tool}'`);
 
 const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
 const UnresolvedCountRow = z.object({ owner: z.string(), count: z.coerce.number() });

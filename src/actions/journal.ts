@@ -1,10 +1,9 @@
 // The journal records every action on disk before its first byte is sent. Claims are atomic, so any number of processes can share it.
 import * as z from "zod/v4";
 import { MAX_BINDINGS } from "../contract/endpoints/bodies.ts";
-import type { Auditor } from "../core/hooks.ts";
 import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "../store/database.ts";
+import { type ActionObserver, NO_OBSERVER, type Statement } from "./action-observer.ts";
 import { ActionRow, type NewAction, type Resolution, type StoredAction, StoredId, toStoredId } from "./action-row.ts";
-import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPartitions } from "./audit.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { hasServiceSql, liveSql } from "./deduplication-window.ts";
 import {
@@ -13,7 +12,6 @@ import {
   type InputReferences,
   parseCanonicalArguments,
 } from "./fingerprint.ts";
-import { assertJobLeft, limitedTeam, withJobLimit } from "./job-limit.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./schema.ts";
 
@@ -95,21 +93,6 @@ export async function openJournal(database: Database, { owner, now, migrates, on
   const find = (service: string, key: string) =>
     queryOne(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
 
-  /** Returns true if the batch was full. Parameters of `sql`: this process's time and an age in milliseconds, the batch size. */
-  async function deleteBatch(sql: string, ageMs: number): Promise<boolean> {
-    let count = 0;
-    await database.withExclusiveTransaction(async (run) => {
-      count = (await run(sql, [now(), ageMs, PRUNE_BATCH_SIZE])).length;
-    }, "prune");
-    return count === PRUNE_BATCH_SIZE;
-  }
-
-  /** Throws NewerJournal or JobLimitReached if it is the reason why a statement claimed nothing. */
-  async function assertClaimable(team: string | undefined): Promise<void> {
-    await readJournalVersion(database.query);
-    if (team !== undefined) await assertJobLeft(database.query, team);
-  }
-
   const heartbeat = () =>
     database.query(
       // The last condition selects the index of unresolved actions, which are few.
@@ -150,10 +133,10 @@ export async function openJournal(database: Database, { owner, now, migrates, on
   return {
     /**
      * Records a new action, claimed by this process. Returns undefined if its key already exists or, for a key that mic-mcp generated, if
-     * another action with its fingerprint is live. `auditor`: a job counts toward the limit of the team. Throws JobLimitReached, also if both
-     * apply, and NewerJournal if a later mic-mcp has changed the tables.
+     * another action with its fingerprint is live. Throws ActionRefused if the observer refuses the action, also if both apply, and
+     * NewerJournal if a later mic-mcp has changed the tables.
      */
-    async insert(action: NewAction, auditor?: Auditor): Promise<StoredAction | undefined> {
+    async insert(action: NewAction, observer: ActionObserver = NO_OBSERVER): Promise<StoredAction | undefined> {
       const identical = identicalValues(action.service, action.tool, action);
       const values = [
         ...identical,
@@ -168,17 +151,17 @@ export async function openJournal(database: Database, { owner, now, migrates, on
         now(),
         action.apiNow ?? null,
       ];
-      const team = limitedTeam(action.tool, auditor);
-      const limited = withJobLimit(action.isExplicit ? insertExplicit : insertUnlessLive, values, team);
+      const statement = observer.begin(action.tool, action.isExplicit ? insertExplicit : insertUnlessLive, values);
       for (;;) {
         const written = await writeWithRetry(
           action,
-          limited.sql,
-          limited.values,
+          statement.sql,
+          statement.values,
           ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
         );
         if (written) return written;
-        await assertClaimable(team);
+        await readJournalVersion(database.query);
+        await observer.assertMayBegin(action.tool);
         if (action.isExplicit || !(await releaseSlots(identical))) return undefined;
       }
     },
@@ -222,13 +205,14 @@ export async function openJournal(database: Database, { owner, now, migrates, on
 
     /**
      * Claims an action that no process works on. It is unknown or rejected or, if `isDead`, in progress with the owner and lease of the
-     * given row. Returns undefined if another process was faster. `apiNow`: the time by the API's clock, if it is known. `auditor`: a job
-     * that was rejected counts again. Throws JobLimitReached, and NewerJournal if a later mic-mcp has changed the tables.
+     * given row. Returns undefined if another process was faster. `apiNow`: the time by the API's clock, if it is known. Throws
+     * ActionRefused if the observer refuses a rejected action, and NewerJournal if a later mic-mcp has changed the tables.
      */
-    async claim(stored: StoredAction, isDead: boolean, apiNow?: number, auditor?: Auditor) {
+    async claim(stored: StoredAction, isDead: boolean, apiNow?: number, observer: ActionObserver = NO_OBSERVER) {
       const { service, key, state: before, owner: holder, lease_until } = stored;
-      const team = before === "rejected" ? limitedTeam(stored.tool, auditor) : undefined;
-      const limited = withJobLimit(
+      const { begin, assertMayBegin } = before === "rejected" ? observer : NO_OBSERVER;
+      const statement = begin(
+        stored.tool,
         (
           condition,
         ) => `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
@@ -242,19 +226,20 @@ export async function openJournal(database: Database, { owner, now, migrates, on
            AND NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
          RETURNING ${columns}`,
         [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until, apiNow ?? null],
-        team,
       );
       const isOwnClaim = ({ state }: StoredAction): boolean => state === "in_progress";
-      const claimed = await writeWithRetry(stored, limited.sql, limited.values, isOwnClaim);
-      if (!claimed) await assertClaimable(team);
-      return claimed;
+      const claimed = await writeWithRetry(stored, statement.sql, statement.values, isOwnClaim);
+      if (claimed) return claimed;
+      await readJournalVersion(database.query);
+      await assertMayBegin(stored.tool);
+      return undefined;
     },
 
-    /** Undefined if another process has taken the action over. With `auditor`, also inserts an audit row. */
+    /** Undefined if another process has taken the action over. `complete`: see `end` of the observer. */
     resolve(
       { service, key }: Pick<StoredAction, "service" | "key">,
       { state, attempts, outcome, createdId, apiNow }: Resolution,
-      auditor?: Auditor,
+      complete: (resolve: Statement) => Statement = (resolve) => resolve,
     ): Promise<StoredAction | undefined> {
       const resolveSql = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${timeSql("$7")},
            resolved_at = CASE WHEN $3 = 'succeeded' THEN ${timeSql("$7")} END,
@@ -263,11 +248,11 @@ export async function openJournal(database: Database, { owner, now, migrates, on
          WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${columns}`;
       const storedResourceId = createdId === undefined ? null : toStoredId(createdId);
       const values = [service, key, state, attempts, outcome ?? null, storedResourceId, now(), owner, apiNow ?? null];
-      const audited = auditor && buildAuditedResolution(resolveSql, values.length, auditor);
+      const statement = complete({ sql: resolveSql, values });
       return writeWithRetry(
         { service, key },
-        audited?.sql ?? resolveSql,
-        [...values, ...(audited?.values ?? [])],
+        statement.sql,
+        statement.values,
         (stored) => stored.state === state && stored.attempts === attempts && stored.outcome === (outcome ?? null),
       );
     },
@@ -280,29 +265,15 @@ export async function openJournal(database: Database, { owner, now, migrates, on
     ...createJournalReads({ query: database.query, columns, read, timeSql, now }),
 
     /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false if none is left. */
-    prune: (retentionMs: number): Promise<boolean> =>
-      deleteBatch(
-        `DELETE FROM actions WHERE (service, key) IN (SELECT service, key FROM actions
-           WHERE updated_at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING key`,
-        retentionMs,
-      ),
-
-    /** Records an audit event other than the end of an action. */
-    audit: (auditor: Auditor, event: AuditEvent): Promise<void> =>
-      insertAuditEvent(database.query, timeSql, now(), auditor, event),
-
-    maintainAudit: (auditRetentionMs: number): Promise<void> =>
-      database.withExclusiveTransaction(
-        (query) => maintainPartitions(query, clock ?? String(now()), auditRetentionMs),
-        "prune",
-      ),
-
-    /** Deletes one batch of old audit rows of days without a partition. Returns false if none is left. */
-    pruneAudit: (auditRetentionMs: number): Promise<boolean> =>
-      deleteBatch(
-        `DELETE FROM audit_default WHERE ctid IN (SELECT ctid FROM audit_default WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING at`,
-        auditRetentionMs,
-      ),
+    async prune(retentionMs: number): Promise<boolean> {
+      let count = 0;
+      await database.withExclusiveTransaction(async (run) => {
+        const sql = `DELETE FROM actions WHERE (service, key) IN (SELECT service, key FROM actions
+           WHERE updated_at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING key`;
+        count = (await run(sql, [now(), retentionMs, PRUNE_BATCH_SIZE])).length;
+      }, "prune");
+      return count === PRUNE_BATCH_SIZE;
+    },
 
     owner,
     close: () => database.close(),

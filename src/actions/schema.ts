@@ -29,23 +29,13 @@ const BASELINE_STATEMENTS: readonly string[] = [
 const POSTGRES_STATEMENTS: readonly string[] = [
   // With this free space, the outcome of an action fits into the page of its row, and PostgreSQL logs only the changed part of the row.
   "ALTER TABLE actions SET (fillfactor = 60)",
-  // The audit of a deployment for teams: which caller did what. It never contains an argument or a body. It has a partition for each day
-  // (src/actions/audit.ts); the default one has rows of days without a partition.
-  `CREATE TABLE audit (
-     at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
-     tool TEXT, key TEXT, resource_id TEXT, outcome TEXT NOT NULL, trace_id TEXT) PARTITION BY RANGE (at)`,
-  "CREATE INDEX audit_by_time ON audit (at)",
-  "CREATE TABLE audit_default PARTITION OF audit DEFAULT",
 ];
 
 /** Statements of each version after the baseline, in order. */
 const CHANGES: readonly (readonly string[])[] = [
   ["ALTER TABLE actions ADD COLUMN first_sent_api_at BIGINT"],
-  // The limits of the teams of a deployment, and the jobs that a team with limits started on `day` (days since 1970).
-  [
-    `CREATE TABLE team_limits (team TEXT PRIMARY KEY, calls_per_minute INTEGER, jobs_per_day INTEGER,
-       day BIGINT NOT NULL, jobs INTEGER NOT NULL)`,
-  ],
+  // Version 11 created a table that src/teams/ now creates.
+  [],
   // One index for both purposes: it finds the rows of a fingerprint, and only one of them may have the slot. Rows of earlier versions have null.
   [
     "ALTER TABLE actions ADD COLUMN bound_fingerprint TEXT",

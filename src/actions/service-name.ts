@@ -1,15 +1,7 @@
-// The name of a service in the journal: the scope of the idempotency keys of one client or, in a deployment, of one caller.
-import { createHash } from "node:crypto";
+// The name of a service in the journal: the scope of idempotency keys, as JSON of two texts.
 import * as z from "zod/v4";
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
-/** Returns base URL and client id. */
+/** Returns base URL and client id. A composition may use other texts, such as the caller's. */
 export const parseServiceName = (service: string) => ServiceName.parse(JSON.parse(service));
-
-/** The client id, and a hash of base URL, client id and caller. It is short, because four indexes contain it. */
-export function createCallerServiceName(service: string, caller: string): string {
-  const [baseUrl, clientId] = parseServiceName(service);
-  const hash = createHash("sha256").update(JSON.stringify([baseUrl, clientId, caller]));
-  return JSON.stringify([clientId, hash.digest("base64url").slice(0, 22)]);
-}

@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
-import type { Cooldown } from "../core/hooks.ts";
 import { isTransient, parseRetryAfter } from "./classify.ts";
 import { TransportError, type WireResponse } from "./transport.ts";
 
@@ -162,6 +161,14 @@ export async function withRetries<T>(
 }
 
 // When the API asks for a pause (429 with Retry-After), all processes that share the credentials await this cooldown.
+
+/** A cooldown that several processes with the same credentials share. Its methods never reject. */
+export interface Cooldown {
+  /** Returns the milliseconds until a request may be sent; 0 or less means now. A promise only if the value must be read again. */
+  leftMs(): number | Promise<number>;
+  /** Records a pause, in milliseconds, that the API asked for. Resolves when the other processes can read it. */
+  record(ms: number): Promise<void>;
+}
 
 /** Maximum cooldown. One wrong header must not block many processes for days. */
 const MAX_COOLDOWN_MS = 3_600_000;

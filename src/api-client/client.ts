@@ -3,12 +3,12 @@ import type * as z from "zod/v4";
 import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { Failure } from "../core/failure.ts";
-import type { Hooks } from "../core/hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import {
   attemptLimitMs,
   awaitCooldown,
   type CallContext,
+  type Cooldown,
   prepareRetry,
   recordCooldown,
   type Timing,
@@ -63,7 +63,9 @@ export interface ApiClientOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
-  readonly hooks?: Hooks;
+  /** Checks each request before it is sent. Throws Failure. */
+  readonly checkRequest?: (request: Pick<EncodedRequest, "path" | "body">) => void;
+  readonly cooldown?: Cooldown;
   readonly telemetry?: Telemetry;
 }
 
@@ -111,7 +113,15 @@ function toFailure(endpoint: Endpoint, encoded: EncodedRequest, error: unknown):
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-export function createApiClient({ baseUrl, tokens, transport, timing, hooks, telemetry }: ApiClientOptions) {
+export function createApiClient({
+  baseUrl,
+  tokens,
+  transport,
+  timing,
+  checkRequest = () => undefined,
+  cooldown: sharedCooldown,
+  telemetry,
+}: ApiClientOptions) {
   const outages = createOutages(timing);
   /** The API's clock minus the system clock, in milliseconds; undefined before the first response that shows it. */
   let apiClockDifferenceMs: number | undefined;
@@ -174,14 +184,14 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     }: RequestOptions<A, R>,
   ): Promise<R> {
     const { scopesToRequest: scopes } = endpoint;
-    const cooldown = scopes.length === 0 ? undefined : hooks?.cooldown;
+    const cooldown = scopes.length === 0 ? undefined : sharedCooldown;
     let sent = mayHaveTakenEffectBefore;
     let mayHaveTakenEffect = mayHaveTakenEffectBefore;
     /** Time of the last request, in milliseconds by `Timing.clockMs`. */
     let sentAt = Number.POSITIVE_INFINITY;
     try {
       const encoded = encode();
-      hooks?.checkRequest?.(encoded);
+      checkRequest(encoded);
       for (let attempts = 1, sends = 0, isRenewed = false, sentBefore = sent; ; ) {
         try {
           if (!isRenewed) callbacks.onAttempt?.();

@@ -4,11 +4,10 @@ import { withActionTelemetry } from "../actions/action-telemetry.ts";
 import { createActionContext } from "../actions/actions.ts";
 import type { JournalHandle } from "../actions/journal-handle.ts";
 import { systemTiming } from "../api-client/attempts.ts";
-import { createApiClient } from "../api-client/client.ts";
+import { type ApiClientOptions, createApiClient } from "../api-client/client.ts";
 import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
 import type { Transport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
-import type { Hooks } from "../core/hooks.ts";
 import { isOwnerDead } from "../core/owner.ts";
 import { readSkillFiles, readViewFile } from "../core/package-files.ts";
 import type { Identity } from "../credentials/identity.ts";
@@ -63,27 +62,29 @@ export function createProcessContext({ redactor, ...options }: ProcessContextOpt
 }
 export type ProcessContext = ReturnType<typeof createProcessContext>;
 
-interface ApiConnectionOptions {
+interface ApiConnectionOptions extends Pick<ApiClientOptions, "checkRequest" | "cooldown"> {
   readonly identity: Identity;
   readonly redactor: Redactor;
   readonly store?: TokenStore;
   readonly transport: Transport;
-  readonly hooks?: Hooks;
 }
 
 export function createApiConnection(
-  { identity, redactor, store, transport, hooks }: ApiConnectionOptions,
+  { identity, redactor, store, transport, ...limits }: ApiConnectionOptions,
   { timing, telemetry }: { readonly timing: ProcessContext["timing"]; readonly telemetry?: Telemetry | undefined },
 ) {
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
-  const api = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
+  const api = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, telemetry, ...limits });
   return { identity, redactor, tokens, api, watching: createResourceWatcher({ timing }) };
 }
 export type ApiConnection = ReturnType<typeof createApiConnection>;
 
 interface RuntimeOptions
-  extends Pick<Runtime, "taskIds" | "confirmationCodec" | "notes" | "hooks" | "requireConfigured">,
+  extends Pick<
+      Runtime,
+      "taskIds" | "confirmationCodec" | "notes" | "journalNotice" | "onFailedCall" | "requireConfigured"
+    >,
     Pick<Ports, "actions" | "geography" | "files"> {
   /** Resolves with whether a journal exists, without creating one. */
   readonly hasJournal: () => Promise<boolean>;

@@ -63,6 +63,8 @@ export function compose(
   const runtime = createRuntime(processContext, client, {
     actions: createActions(actionContext, {
       serviceName: identity.serviceName,
+      // The list has the actions of all services if none is configured.
+      listedServiceName: () => identity.serviceName().catch(() => undefined),
       readSecret: identity.credentials,
     }),
     hasJournal: () => hasJournal(config),
@@ -72,7 +74,8 @@ export function compose(
     taskIds: createSignedIdCodec(StartedJob, identity),
     confirmationCodec: undefined,
     notes,
-    ...(containerNotice !== undefined && { hooks: { journalNotice: () => containerNotice } }),
+    journalNotice: () => containerNotice,
+    onFailedCall: () => undefined,
     async requireConfigured(toolset) {
       await identity.baseUrl();
       if (toolset === "jobs") await identity.credentials();

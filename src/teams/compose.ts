@@ -1,5 +1,4 @@
 // Composes a deployment: each caller gets a runtime with the credentials of their team, or with only geography without one.
-import { createActions } from "../actions/actions.ts";
 import { createTransport } from "../api-client/transport.ts";
 import {
   type ApiConnection,
@@ -11,13 +10,13 @@ import {
 import { createCallerLog } from "../cli/log.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
 import { notConfigured } from "../core/failure.ts";
-import type { Auditor } from "../core/hooks.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
-import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.ts";
+import { createAudit, createCallerTrace } from "./audit/audit.ts";
+import type { Auditor } from "./audit/rows.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
@@ -25,11 +24,12 @@ import { createRefusals } from "./frontend/refusals.ts";
 import { createHealthCheck, readDegraded } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCallLimits } from "./tenancy/call-limits.ts";
+import { createActionObserver, createCallerActions } from "./tenancy/caller-actions.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
-import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
-import { createTeamIdentity, createWorkspaceCheck, restrictActionsToWorkspace } from "./tenancy/identity.ts";
+import { createTeamIdentity, createWorkspaceCheck } from "./tenancy/identity.ts";
 import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
+import { createRestoreNotice } from "./tenancy/restore-notice.ts";
 import { createRuntimes, type RuntimeCaller } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, type Team } from "./tenancy/teams.ts";
@@ -52,6 +52,11 @@ interface TeamParts extends ApiConnection {
   revoke(): void;
 }
 
+export interface CallerRuntime extends Runtime {
+  /** The name of the team; empty without a team. */
+  readonly team: string;
+}
+
 export type ComposedTeams = ReturnType<typeof composeTeams>;
 
 export function composeTeams(deployment: Deployment) {
@@ -71,7 +76,7 @@ export function composeTeams(deployment: Deployment) {
   const cooldowns = createCooldowns(database, now);
   const callLimits = createCallLimits(database);
   const recordRefusal = createRefusals({ log, telemetry, monotonicMs: () => performance.now() });
-  const audit = createAudit(journal, log);
+  const audit = createAudit(database, log);
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
@@ -120,32 +125,27 @@ export function composeTeams(deployment: Deployment) {
   function createCallerRuntime(
     parts: TeamParts,
     { id: caller, clientId: client, issuer, subject, groups }: RuntimeCaller,
-  ) {
+  ): CallerRuntime {
     const { team, identity, api, redactor } = parts;
     const auditor: Auditor = { caller, team: team?.name ?? "", client, traceId };
     const labels = { ...(team && { team: team.name }), caller, client };
     const taskSubject = tokenSubjectOf(team?.name, caller);
-    const hooks = {
-      caller,
-      auditor,
-      onRefusal: createRefusalRecorder(audit, auditor),
-      onJobRefused: (reason: string) => recordRefusal("team_jobs_limited", { team: auditor.team, caller, reason }),
-      upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller),
-      journalNotice,
-    };
-    const callerActions = createActions(actionContext, {
-      serviceName: identity.serviceName,
-      readSecret: identity.credentials,
-      redact: redactor.redact,
-      hooks,
-    });
     const callerProcess = {
       ...process,
       log: createCallerLog(log, redactor, labels),
       telemetry: telemetry?.forIdentity(labels),
     };
-    return createRuntime(callerProcess, parts, {
-      actions: team ? restrictActionsToWorkspace(callerActions, team.workspaceId) : callerActions,
+    const runtime = createRuntime(callerProcess, parts, {
+      actions: createCallerActions(actionContext, {
+        serviceName: identity.serviceName,
+        readSecret: identity.credentials,
+        redact: redactor.redact,
+        observer: createActionObserver(database, auditor),
+        caller,
+        secret: upstreamSecret,
+        workspaceId: team?.workspaceId,
+        onRefused: (reason) => recordRefusal("team_jobs_limited", { team: auditor.team, caller, reason }),
+      }),
       hasJournal: async () => team !== undefined,
       geography,
       files: createLinkedFiles({
@@ -164,11 +164,17 @@ export function composeTeams(deployment: Deployment) {
       taskIds: createEncryptedTaskIds(encryption, taskSubject, StartedJob),
       confirmationCodec: createEncryptedQuestions(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
       notes: [],
-      hooks,
+      journalNotice,
+      onFailedCall({ name: tool, isWrite }, { kind, status }) {
+        // A refusal by the API has an HTTP status.
+        if (isWrite && kind === "forbidden" && status === undefined)
+          audit.write(auditor, { event: "refusal", outcome: kind, tool });
+      },
     });
+    return { ...runtime, team: auditor.team };
   }
 
-  const runtimes = createRuntimes<TeamParts, Runtime>({
+  const runtimes = createRuntimes<TeamParts, CallerRuntime>({
     teams,
     now,
     openTeam(team) {
@@ -176,9 +182,9 @@ export function composeTeams(deployment: Deployment) {
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
-      const hooks = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
+      const limits = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
       const connection = createApiConnection(
-        { identity, redactor: teamRedactor, transport: share, hooks },
+        { identity, redactor: teamRedactor, transport: share, ...limits },
         { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );
       return { ...connection, team, revoke: identity.revoke };

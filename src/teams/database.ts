@@ -9,6 +9,7 @@ import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import { type Database, POSTGRES_CLOCK, postgresFailure } from "../store/database.ts";
 import type { PostgresDatabase, PostgresOptions } from "../store/postgres.ts";
 import type { Telemetry } from "../telemetry/port.ts";
+import { startAuditMaintenance } from "./audit/rows.ts";
 import {
   checkDurability,
   createDurableWrite,
@@ -83,7 +84,6 @@ export function openDatabase(
       database: primary.open,
       migrates: mayMigrate,
       retentionMs: config.actionRetentionDays * DAY_MS,
-      ...(auditRetentionDays !== undefined && { auditRetentionMs: auditRetentionDays * DAY_MS }),
       now: systemTiming.now,
       owner: processOwner,
       onWrite,
@@ -104,9 +104,12 @@ export function openDatabase(
   }
 
   let opened: PostgresDatabase | undefined;
+  let endAuditMaintenance = async (): Promise<void> => undefined;
   const prepared = memoizeUntilFailure(async () => {
     if (shouldMigrate) await migrate();
     opened = await primary.open();
+    if (auditRetentionDays !== undefined)
+      endAuditMaintenance = startAuditMaintenance(opened, auditRetentionDays * DAY_MS);
     return opened;
   });
   const query: Database["query"] = async (sql, values) => await (await prepared.get()).query(sql, values);
@@ -136,6 +139,7 @@ export function openDatabase(
     migrate,
     async close(): Promise<void> {
       await journal.close();
+      await endAuditMaintenance();
       await primary.close();
     },
   };

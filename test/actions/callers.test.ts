@@ -2,12 +2,12 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { type ActionCall, createActions } from "../../src/actions/actions.ts";
+import type { ActionCall } from "../../src/actions/actions.ts";
 import { openJournal } from "../../src/actions/journal.ts";
 import { inputKey, processingKey, textKey } from "../../src/contract/scalars.ts";
 import { Failure, toReport } from "../../src/core/failure.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
-import { createUpstreamKeyMapper } from "../../src/teams/tenancy/hooks.ts";
+import { createCallerActions } from "../../src/teams/tenancy/caller-actions.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { runCount } from "../support/thorough.ts";
 import { createSubmission, createTestContext } from "./samples.ts";
@@ -52,8 +52,7 @@ async function openCallerFixture() {
   };
 
   function createCaller(name: string, serviceName = async () => SERVICE) {
-    const hooks = { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) };
-    const own = createActions(context, { serviceName, hooks });
+    const own = createCallerActions(context, { serviceName, caller: name, secret: SECRET });
     return {
       actions: own,
       async submit(recipeVersionId: string, explicitKey?: string) {

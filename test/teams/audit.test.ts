@@ -180,8 +180,8 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
 
   test("an audit row that cannot be written is logged, and its refusal, download or command still completes", async () => {
     const { url, bearer, team, database, runCommand, fleet } = await setUp();
-    await database.query("ALTER TABLE audit RENAME TO elsewhere");
-    onTestFinished(async () => void (await database.query("ALTER TABLE elsewhere RENAME TO audit")));
+    await database.query("ALTER TABLE audit ADD CONSTRAINT refused CHECK (false) NOT VALID");
+    onTestFinished(async () => void (await database.query("ALTER TABLE audit DROP CONSTRAINT refused")));
     const [assetId = ""] = team.client.assetIds;
     const reader = createModernClient(url, {}, await bearer("mic:read"));
     expect((await reader.call(1, "submit_job", {}).answer).status).toBe(403);

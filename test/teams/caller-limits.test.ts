@@ -271,13 +271,13 @@ test("a refused token is logged with its audience, groups and scopes and with th
 test("a missing scope counts as a call; missing scopes and exceeded rates are logged, reported and counted by reason", async () => {
   const refusals: string[] = [];
   const { log, readCounts, statusFor, calls } = await deployWithTelemetry({
-    onRefusal: ({ subject }, team, { tool, reason }) => refusals.push(`${subject} ${team} ${tool} ${reason}`),
+    onMissingScope: ({ subject }, team, tool) => refusals.push(`${subject} ${team} ${tool}`),
   });
   const reader = { scope: "mic:read", groups: ["red"] };
   for (const status of [403, 403, 403, 429]) expect(await statusFor("act", reader)).toBe(status);
   expect(await statusFor("look", reader)).toBe(429);
   expect(calls).toEqual([]);
-  expect(refusals).toEqual(Array.from({ length: 3 }, () => "alice undefined act insufficient_scope"));
+  expect(refusals).toEqual(Array.from({ length: 3 }, () => "alice undefined act"));
   expect(await readCounts()).toEqual({ insufficient_scope: 3, rate_limited: 2 });
   expect(log).toMatchObject([
     { refusal: "insufficient_scope", token: { scopes: ["mic:read"], groups: ["red"] } },

@@ -44,7 +44,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
         },
         transport,
         timing,
-        hooks: { cooldown: cooldowns.forTeam(team) },
+        cooldown: cooldowns.forTeam(team),
       });
       return (seconds = 5) => {
         const context = { signal: new AbortController().signal, deadlineAt: timing.clockMs() + seconds * 1000 };

@@ -215,7 +215,7 @@ test("a team's path accepts tokens for itself and for the deployment, and names 
 test("tools that change nothing at the API need mic:read, and all other tools need mic:write", () => {
   const { runtime, close } = composeForTest({});
   onTestFinished(close);
-  const { rightFor } = createCallerService(runtime);
+  const { rightFor } = createCallerService({ ...runtime, team: "" });
   const wrong = runtime.tools.filter(
     ({ name, effect }) =>
       rightFor({ method: "tools/call", params: { name } }) !== (["read", "save"].includes(effect) ? "read" : "write"),

@@ -46,7 +46,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
 
   function toTask(taskId: string, tool: ToolName, taskState: JobTaskState): Task {
     const { summary, createdAt, lastUpdatedAt } = taskState;
-    const journalNotice = runtime.hooks?.journalNotice?.();
+    const journalNotice = runtime.journalNotice();
     const statusMessage = journalNotice === undefined ? summary : `${summary} ${journalNotice}`;
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
     switch (taskState.status) {

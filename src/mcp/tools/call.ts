@@ -121,9 +121,6 @@ const failureResult = ({ name, isWrite }: Pick<Tool, "name" | "isWrite">, facts:
   isError: true,
 });
 
-/** Whether this server refused the call because the caller lacks a right. A refusal by the API has an HTTP status. */
-const isForbiddenByServer = ({ kind, status }: FailureReport): boolean => kind === "forbidden" && status === undefined;
-
 function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | undefined {
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
@@ -221,7 +218,7 @@ export async function callTool(
             log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
           )
         : undefined;
-    answer = withJournalNotice(task ?? toCallToolResult(result, linkOf), tool, runtime.hooks?.journalNotice?.());
+    answer = withJournalNotice(task ?? toCallToolResult(result, linkOf), tool, runtime.journalNotice());
     callLog.logResult(answer);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
@@ -233,8 +230,7 @@ export async function callTool(
         : withOfferedAdvice(toReport(thrown), runtime);
     answer = failureResult(tool, facts);
     callLog.logFailure(facts, error);
-    if (tool.isWrite && isForbiddenByServer(facts))
-      runtime.hooks?.onRefusal?.({ tool: tool.name, reason: "forbidden" });
+    runtime.onFailedCall(tool, facts);
   }
   return answer;
 }

@@ -5,11 +5,9 @@ import { serveUntilSignal } from "../../cli/signals.ts";
 import { loadTelemetry } from "../../cli/telemetry.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { createRedact } from "../../mcp/messages.ts";
-import type { Runtime } from "../../mcp/runtime.ts";
 import { loopbackAddress } from "../../transports/http/access.ts";
 import { createHttpService } from "../../transports/http/serve.ts";
-import { createRefusalRecorder } from "../audit.ts";
-import { composeTeams } from "../compose.ts";
+import { type CallerRuntime, composeTeams } from "../compose.ts";
 import { createDownloads } from "../downloads/downloads.ts";
 import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
@@ -19,11 +17,11 @@ const DRAIN_MS = 45_000;
 const CLOSE_MS = 2_000;
 
 /** Adds the required rights to the HTTP service of a runtime: tools that write and `tasks/cancel` need `write`, all else needs `read`. */
-export function createCallerService(runtime: Runtime): CallerService {
+export function createCallerService(runtime: CallerRuntime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
     ...createHttpService(runtime),
-    team: runtime.hooks?.auditor?.team,
+    team: runtime.team,
     rightFor({ method, params }) {
       const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
       return isAction || method === "tasks/cancel" ? "write" : "read";
@@ -44,8 +42,8 @@ export async function serveTeams(
   for (const warning of settings.config.warnings) log.warn({}, warning);
   logCrashes(log, composed.redactAll);
 
-  const services = new WeakMap<Runtime, CallerService>();
-  function serviceOf(runtime: Runtime): CallerService {
+  const services = new WeakMap<CallerRuntime, CallerService>();
+  function serviceOf(runtime: CallerRuntime): CallerService {
     const service = services.get(runtime) ?? createCallerService(runtime);
     services.set(runtime, service);
     return service;
@@ -81,8 +79,8 @@ export async function serveTeams(
       databaseCheck: composed.databaseCheck,
       telemetry,
       trace: composed.trace,
-      onRefusal: ({ id: caller, clientId: client }, team = "", refusal) =>
-        createRefusalRecorder(audit, { caller, team, client, traceId })(refusal),
+      onMissingScope: ({ id: caller, clientId: client }, team = "", tool) =>
+        audit.write({ caller, team, client, traceId }, { event: "refusal", outcome: "insufficient_scope", tool }),
       redact: createRedact(composed.redactor),
       log,
       monotonicMs,

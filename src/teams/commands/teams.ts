@@ -11,7 +11,7 @@ import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../
 import { Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
-import { createAudit } from "../audit.ts";
+import { createAudit } from "../audit/audit.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
@@ -396,7 +396,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
   const { database, journal, migrate, close } = openDatabase(settings);
-  const audit = createAudit(journal, {
+  const audit = createAudit(database, {
     warn: (facts, message) => void process.stderr.write(`${message}: ${inJson(facts)}\n`),
   });
   const manager: Manager = {

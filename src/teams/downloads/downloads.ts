@@ -10,7 +10,7 @@ import { createToolContext } from "../../mcp/tools/call.ts";
 import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import { RequestRefused } from "../../transports/http/responses.ts";
-import type { Audit } from "../audit.ts";
+import type { Audit } from "../audit/audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
 import type { ServeDownload } from "../frontend/frontend.ts";

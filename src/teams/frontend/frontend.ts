@@ -3,7 +3,6 @@
 import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
-import type { Refusal } from "../../core/hooks.ts";
 import type { Redact } from "../../mcp/messages.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { createEndpoint, type EndpointHooks, type McpEndpoint } from "../../transports/http/endpoint.ts";
@@ -28,7 +27,7 @@ import {
   shuttingDown,
   tooManyRequests,
 } from "../../transports/http/responses.ts";
-import type { CallerTrace } from "../audit.ts";
+import type { CallerTrace } from "../audit/audit.ts";
 import type { Caller, Right } from "../caller.ts";
 import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck, readDegraded } from "../readiness.ts";
@@ -71,7 +70,7 @@ export interface FrontendOptions extends EdgeOptions, SignInOptions {
   readonly telemetry?: Telemetry;
   readonly trace?: CallerTrace;
   /** Called when a caller does not have a right. `team`: their team or, before it is known, the team in the path. */
-  readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;
+  readonly onMissingScope?: (caller: Caller, team: string | undefined, tool?: string) => void;
   monotonicMs(): number;
 }
 
@@ -192,7 +191,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   }
 
   function requireReader(caller: Caller, resource: Resource): Caller {
-    const record = () => options.onRefusal?.(caller, resource.team, { reason: "insufficient_scope" });
+    const record = () => options.onMissingScope?.(caller, resource.team);
     requireRight(caller, "read", resource, record);
     return caller;
   }
@@ -206,7 +205,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     for (const { method, params } of messagesIn(body)) {
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
-      const record = () => options.onRefusal?.(caller, service.team, { tool, reason: "insufficient_scope" });
+      const record = () => options.onMissingScope?.(caller, service.team, tool);
       requireRight(caller, service.rightFor({ method, params }), resource, record, body);
     }
     const work = countRequestedWork(body);

@@ -1,6 +1,5 @@
 // Identifies a team as a client of the API. The secret is read for each token, so a rotated secret is used from the next token on. A team
-// has one workspace: a request that names another one is not sent and not recorded as an action.
-import type { Actions } from "../../actions/actions.ts";
+// has one workspace: a request that names another one is not sent.
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, Failure, forbidden } from "../../core/failure.ts";
@@ -67,9 +66,10 @@ export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdenti
   } satisfies Identity & { revoke(): void };
 }
 
-const WORKSPACE_PARAMETER = "workspaceId";
+export const WORKSPACE_PARAMETER = "workspaceId";
 
-function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
+/** Throws Failure `forbidden` for another workspace. */
+export function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
   if (given === undefined || given === null || given === ownWorkspaceId) return;
   throw forbidden(
     `Your team can use only the workspace ${quote(ownWorkspaceId)}. No request was sent for ${quote(String(given))}.`,
@@ -88,12 +88,3 @@ export const createWorkspaceCheck =
     const sent: unknown = body === "" ? undefined : JSON.parse(body);
     if (isJsonObject(sent)) refuseOtherWorkspace(sent[WORKSPACE_PARAMETER], ownWorkspaceId);
   };
-
-/** Wraps `actions` so that an action in another workspace throws Failure `forbidden` before it is recorded. */
-export const restrictActionsToWorkspace = (actions: Actions, ownWorkspaceId: string): Actions => ({
-  ...actions,
-  async perform(call) {
-    refuseOtherWorkspace(call.arguments[WORKSPACE_PARAMETER], ownWorkspaceId);
-    return await actions.perform(call);
-  },
-});

@@ -1,9 +1,11 @@
 // Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
 // statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
-import { CREATES_JOB, START_OF_TODAY, TODAY } from "../../actions/job-limit.ts";
+import { CREATES_JOB } from "../../actions/journal-reads.ts";
 import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../store/database.ts";
+import { AUDIT_TABLES } from "../audit/rows.ts";
 import { CALLS_TABLE } from "./call-limits.ts";
+import { LIMITS_TABLE, START_OF_TODAY, TODAY } from "./job-limit.ts";
 
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -49,6 +51,8 @@ const TABLES = [
      PRIMARY KEY (issuer, subject, team))`,
   "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
   CALLS_TABLE,
+  LIMITS_TABLE,
+  ...AUDIT_TABLES,
 ];
 
 /** Creates missing tables. Throws the errors of the database. */

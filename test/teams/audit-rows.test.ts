@@ -1,9 +1,11 @@
 // Tests the audit of a deployment: one row for each end of an action, in the same transaction, without content.
 import { expect, test } from "vitest";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
-import type { Auditor } from "../../src/core/hooks.ts";
-import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
-import { insertAction, SUCCEEDED as SUCCESS } from "./samples.ts";
+import { type Auditor, insertAuditEvent, maintainPartitions, pruneAudit } from "../../src/teams/audit/rows.ts";
+import { createActionObserver } from "../../src/teams/tenancy/caller-actions.ts";
+import { prepareTables } from "../../src/teams/tenancy/teams.ts";
+import { insertAction, SUCCEEDED as SUCCESS } from "../actions/samples.ts";
+import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 const DAY_MS = 86_400_000;
 const SECRET = "what is in the arguments";
@@ -15,9 +17,11 @@ describeWithPostgres("the audit", (postgres) => {
   async function createBench() {
     const url = await postgres().createDatabase();
     const database = await databaseForTest(url);
+    await prepareTables(database);
     const columns = "event, caller, team, client, tool, key, resource_id, outcome, trace_id";
     return {
       database,
+      end: createActionObserver(database, ann).end(),
       as: (owner: string) => openJournal(database, { owner, now: () => 0 }),
       rows: () => database.query(`SELECT ${columns} FROM audit ORDER BY at`),
     };
@@ -27,13 +31,13 @@ describeWithPostgres("the audit", (postgres) => {
   const audited = { key: "a-key-of-ann", isExplicit: true, ...contents };
 
   test("the audit has a row with the caller for each resolved action, without arguments or results", async () => {
-    const { as, rows, database } = await createBench();
+    const { as, rows, database, end } = await createBench();
     const journal = await as("one");
     const action = await insertAction(journal, audited);
     const unknown = { ...SUCCEEDED, state: "unknown", createdId: undefined } as const;
-    expect(await journal.resolve(action, unknown, ann)).toMatchObject({ state: "unknown" });
+    expect(await journal.resolve(action, unknown, end)).toMatchObject({ state: "unknown" });
     await journal.claim(action, false);
-    expect(await journal.resolve(action, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+    expect(await journal.resolve(action, SUCCEEDED, end)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
     const { traceId: _, ...who } = ann;
     const row = { event: "action", ...who, tool: "submit_job", key: audited.key, trace_id: TRACE_ID };
     expect(await rows()).toEqual([
@@ -44,33 +48,31 @@ describeWithPostgres("the audit", (postgres) => {
   });
 
   test("the audit has no row for an unresolved action; an action cannot be resolved if its audit row cannot be written", async () => {
-    const { as, rows, database } = await createBench();
+    const { as, rows, database, end } = await createBench();
     const [one, two] = [await as("one"), await as("two")];
     const action = await insertAction(one, audited);
-    expect(await two.resolve(action, SUCCEEDED, ann), "it is another's").toBeUndefined();
+    expect(await two.resolve(action, SUCCEEDED, end), "it is another's").toBeUndefined();
     expect(await rows()).toEqual([]);
     await database.query("ALTER TABLE audit RENAME TO elsewhere");
-    await expect(one.resolve(action, SUCCEEDED, ann)).rejects.toThrow("audit");
+    await expect(one.resolve(action, SUCCEEDED, end)).rejects.toThrow("audit");
     expect(await one.find("service", action.key)).toMatchObject({ state: "in_progress" });
   });
 
   test("audit rows older than the retention are deleted, 1,000 rows at a time", async () => {
-    const { as, database } = await createBench();
-    const journal = await as("one");
+    const { database } = await createBench();
     await database.query(
       `INSERT INTO audit (at, event, caller, team, client, outcome)
          SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - CASE WHEN n <= 1500 THEN $1 ELSE 0 END,
            'download', 'a', 'red', 'c', 'opened' FROM generate_series(1, 1600) AS n`,
       [2 * DAY_MS],
     );
-    expect(await journal.pruneAudit(DAY_MS)).toBe(true);
-    expect(await journal.pruneAudit(DAY_MS)).toBe(false);
+    expect(await pruneAudit(database, DAY_MS)).toBe(true);
+    expect(await pruneAudit(database, DAY_MS)).toBe(false);
     expect(await database.query("SELECT COUNT(*) AS count FROM audit")).toEqual([{ count: 100 }]);
   });
 
   test("each day of the audit has a partition, and a partition older than the retention is dropped", async () => {
-    const { as, database } = await createBench();
-    const journal = await as("one");
+    const { database } = await createBench();
     const readPartitions = () =>
       database.query("SELECT DISTINCT tableoid::regclass::text AS name FROM audit ORDER BY name");
     const nameOf = (daysAgo: number) =>
@@ -85,11 +87,11 @@ describeWithPostgres("the audit", (postgres) => {
         [from + 1],
       );
     }
-    await journal.maintainAudit(3 * DAY_MS);
-    await journal.audit(ann, { event: "download", outcome: "opened" });
+    await maintainPartitions(database, 3 * DAY_MS);
+    await insertAuditEvent(database, ann, { event: "download", outcome: "opened" });
     const kept = [{ name: nameOf(3) }, { name: nameOf(0) }];
     expect(await readPartitions()).toEqual(kept);
-    await journal.maintainAudit(3 * DAY_MS);
+    await maintainPartitions(database, 3 * DAY_MS);
     expect(await readPartitions()).toEqual(kept);
   });
 });

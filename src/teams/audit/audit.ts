@@ -1,25 +1,18 @@
 // Writes the audit of a deployment, and finds the trace ids for its rows. A row that cannot be written is logged, and no call fails.
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AuditEvent } from "../actions/audit.ts";
-import type { JournalHandle } from "../actions/journal-handle.ts";
-import { errorMessage } from "../core/failure.ts";
-import type { Auditor, Refusal } from "../core/hooks.ts";
-import type { Log } from "../mcp/runtime.ts";
+import { errorMessage } from "../../core/failure.ts";
+import type { Log } from "../../mcp/runtime.ts";
+import type { Database } from "../../store/database.ts";
+import { type AuditEvent, type Auditor, insertAuditEvent } from "./rows.ts";
 
 export type Audit = ReturnType<typeof createAudit>;
 
-export const createRefusalRecorder =
-  ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
-  ({ tool, reason }: Refusal): void =>
-    write(auditor, { event: "refusal", outcome: reason, tool });
-
-export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">) {
+export function createAudit(database: Pick<Database, "query">, log: Pick<Log, "warn">) {
   const pendingWrites = new Set<Promise<void>>();
 
   async function writeRow(auditor: Auditor, event: AuditEvent): Promise<void> {
     try {
-      const { audit } = await journal.open();
-      await audit(auditor, event);
+      await insertAuditEvent(database, auditor, event);
     } catch (error) {
       const { caller, team, client } = auditor;
       log.warn({ caller, team, client, ...event, reason: errorMessage(error) }, "writing an audit row failed");
