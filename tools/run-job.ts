@@ -1,26 +1,18 @@
 // This module defines run_job, which registers files, submits a job and waits for it in one call.
 import * as z from "zod/v4";
 import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
-import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { isJsonObject, jsonObject } from "../src/contract/json.ts";
-import {
-  keyArgument,
-  LONG_WAIT_SECONDS,
-  longWaitSeconds,
-  parameterValuesText,
-  recipeVersionText,
-  stringValidatedBy,
-} from "../src/toolkit/arguments.ts";
+import { isJsonObject } from "../src/contract/json.ts";
+import { keyArgument, LONG_WAIT_SECONDS, longWaitSeconds, stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { readOffer } from "../src/toolkit/jobs/batch.ts";
 import type { RequestedInput } from "../src/toolkit/jobs/inputs.ts";
-import { onlyPort, runJob as run } from "../src/toolkit/jobs/submitting.ts";
+import { onlyPort, runJob as run, submissionArguments } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
-const { workspaceId, recipeVersionId, clientReference } = createMicJob.body.shape;
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
 
 const areUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
@@ -77,19 +69,18 @@ export const runJob = defineTool({
     argumentsOf: ({ inputBindings: inputs, ...stored }) => ({ ...stored, inputs }),
   },
   input: z.strictObject({
-    workspaceId: stringValidatedBy(workspaceId),
-    recipeVersionId: stringValidatedBy(recipeVersionId).describe(recipeVersionText),
-    inputs: z
-      .array(requestedInput)
-      .min(1)
-      .max(MAX_BINDINGS)
-      .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
-      .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
-        error: "must name each input once",
-      })
-      .describe('One for each port: [{"port":"divisions","referenceId":"devfile_…"}].'),
-    parameterValues: jsonObject.describe(parameterValuesText),
-    clientReference: stringValidatedBy(clientReference).describe("Your note.").optional(),
+    ...submissionArguments({
+      inputs: z
+        .array(requestedInput)
+        .min(1)
+        .max(MAX_BINDINGS)
+        .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
+        .refine(
+          (inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))),
+          { error: "must name each input once" },
+        )
+        .describe('One for each port: [{"port":"divisions","referenceId":"devfile_…"}].'),
+    }),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),

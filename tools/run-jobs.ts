@@ -4,9 +4,8 @@ import * as z from "zod/v4";
 import { deriveStepKey } from "../src/actions/idempotency-keys.ts";
 import { timeLeftMs } from "../src/api-client/attempts.ts";
 import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
-import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { jsonObject } from "../src/contract/json.ts";
 import { formatCount } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
@@ -17,8 +16,6 @@ import {
   LONG_WAIT_SECONDS,
   longWaitSeconds,
   MAX_JOBS,
-  parameterValuesText,
-  recipeVersionText,
   stringValidatedBy,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -36,7 +33,7 @@ import {
   stoppedText,
   unusedKeyText,
 } from "../src/toolkit/jobs/engine.ts";
-import { onlyPort, runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
+import { onlyPort, runJob, submissionArguments, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
   isInProgress,
   jobOutcome,
@@ -53,7 +50,6 @@ import { type NextStep, type Replay, toolResult } from "../src/toolkit/results.t
 import { fieldErrorsText } from "../src/toolkit/summary-view.ts";
 import { type ToolContext, toStepFailure } from "../src/toolkit/tool-context.ts";
 
-const { workspaceId, recipeVersionId } = createMicJob.body.shape;
 const { referenceId } = createMicPublicInput.body.shape;
 const { port: Port } = InputBinding.shape;
 
@@ -62,13 +58,15 @@ const fileId = stringValidatedBy(referenceId).refine(
   referenceRule.error,
 );
 
-/** The key of each submission is derived from `idempotencyKey`. */
-const input = z.strictObject({
-  workspaceId: stringValidatedBy(workspaceId),
-  recipeVersionId: stringValidatedBy(recipeVersionId).describe(recipeVersionText),
+/** One note for all jobs would distinguish none of them. */
+const { clientReference: _, ...submission } = submissionArguments({
   files: z.array(fileId).min(1).max(MAX_JOBS).describe("File ids."),
   port: stringValidatedBy(Port).describe("Default: the recipe's only port.").optional(),
-  parameterValues: jsonObject.describe(parameterValuesText),
+});
+
+/** The key of each submission is derived from `idempotencyKey`. */
+const input = z.strictObject({
+  ...submission,
   waitSeconds: longWaitSeconds,
   ...keyArgument("text"),
 });
@@ -138,8 +136,7 @@ async function runFile(
   stopRule: StopRule,
   ctx: ToolContext,
 ): Promise<FileResult> {
-  const { workspaceId, recipeVersionId, parameterValues, idempotencyKey: key } = args;
-  const job = { workspaceId, recipeVersionId, parameterValues };
+  const { files: _files, port: _port, waitSeconds: _waitSeconds, idempotencyKey: key, ...job } = args;
   const idempotencyKey = key === undefined ? undefined : deriveStepKey(key, file);
   const inputs = [{ port, referenceId: file }];
   try {

@@ -4,13 +4,10 @@ import { isFileId } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { jsonObject } from "../src/contract/json.ts";
-import { keyArgument, LONG_WAIT_SECONDS, parameterValuesText, recipeVersionText } from "../src/toolkit/arguments.ts";
+import { keyArgument, LONG_WAIT_SECONDS } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { runJob, submitJob as submit, submitTraits } from "../src/toolkit/jobs/submitting.ts";
+import { runJob, submissionArguments, submitJob as submit, submitTraits } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-
-const body = createMicJob.body.shape;
 
 export const submitJob = defineTool({
   endpoint: createMicJob,
@@ -24,11 +21,7 @@ export const submitJob = defineTool({
   traits: submitTraits,
   output: outputs.resource<Job | Input>(),
   input: z.strictObject({
-    ...body,
-    recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
-    inputBindings: body.inputBindings.describe("One for each port."),
-    parameterValues: jsonObject.describe(parameterValuesText),
-    clientReference: body.clientReference.describe("Your note."),
+    ...submissionArguments({ inputBindings: createMicJob.body.shape.inputBindings.describe("One for each port.") }),
     ...keyArgument("text"),
   }),
   async run({ inputBindings, ...args }, ctx) {

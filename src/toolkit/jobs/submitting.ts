@@ -1,16 +1,17 @@
 // This module submits jobs: from bound inputs (submit_job), or from a recipe, files and parameters in one call (run_job). Each step of
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
+import type * as z from "zod/v4";
 import { type InputReference, type InputReferences, identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { InputBinding } from "../../contract/endpoints/bodies.ts";
 import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
-import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { parameterValuesText, recipeVersionText } from "../arguments.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import { jobStatus } from "../describe/job.ts";
 import { pollResource } from "../polling.ts";
@@ -34,12 +35,22 @@ export const submitTraits: TraitsOf<typeof createMicJob> = {
   },
 };
 
-interface SubmitArguments {
-  readonly workspaceId: string;
-  readonly recipeVersionId: string;
+const body = createMicJob.body.shape;
+
+/** The arguments of submit_job, run_job and run_jobs that describe the job. `inputs`: the tool's own arguments for the job's inputs. */
+export const submissionArguments = <const I extends z.ZodRawShape>(inputs: I) => ({
+  workspaceId: body.workspaceId,
+  recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
+  ...inputs,
+  parameterValues: body.parameterValues.describe(parameterValuesText),
+  clientReference: body.clientReference.describe("Your note."),
+});
+
+/** A job without its inputs. */
+type Submission = Readonly<z.output<z.ZodObject<ReturnType<typeof submissionArguments<Record<never, never>>>>>>;
+
+interface SubmitArguments extends Submission {
   readonly inputBindings: readonly InputBinding[];
-  readonly parameterValues: JsonObject;
-  readonly clientReference?: string | null;
   readonly idempotencyKey?: string;
   /** True if the key is that of one step of a call. */
   readonly isDerivedKey?: boolean;
