@@ -1,4 +1,4 @@
-// Serves prompts/list and prompts/get. The texts are in src/toolkit/prompts.ts and in the skills that some prompts include.
+// Serves prompts/list and prompts/get. The texts are in src/toolkit/prompts.ts and in the skills that the prompts include.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
 import { type Prompt, prompts } from "../toolkit/prompts.ts";
