@@ -178,7 +178,7 @@ export const call: RunCommand<"call"> = async ({ values, positionals }, environm
   const [name, ...words] = positionals;
   if (name === undefined) {
     // A terminal cannot show views; `mic-mcp show` writes them as pages.
-    const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
+    const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), undefined);
     const rows = listed.map(({ name: tool, title, description }) => ({ name: tool, title, description }));
     process.stdout.write(`${values.json ? JSON.stringify({ tools: rows }) : formatToolList(listed)}\n`);
     return 0;

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from "./environment-variables.ts";
 import { homeFolder, stateFolder } from "./platform-folders.ts";
+import { describeRemovedName } from "./removed-names.ts";
 
 /** A wrong variable or flag, which is reported on stderr with exit code 2. */
 export class UsageError extends Error {
@@ -133,8 +134,6 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
     httpMaxSessions: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)) ?? 100,
     /** An idle session of serve --http ends after this time (default 30 min). */
     httpSessionIdleMinutes: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)) ?? 30,
-    /** Whether tools with a view are listed. "auto" (default): only for clients that show views. */
-    apps: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")) ?? "auto",
     readOnly: readSwitch("MIC_READ_ONLY"),
     toolsets: read("MIC_TOOLSETS", parseToolsets) ?? (tools === undefined ? TOOLSETS : []),
     /** Tools that are offered in addition to those of the toolsets. */
@@ -211,6 +210,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     ...settings,
     credentials: credentialsFrom({ clientId, clientSecrets }),
     /** Warnings for the start, one sentence each. */
-    warnings: unknown.map((name) => `${name} is not a variable of mic-mcp and has no effect.`),
+    warnings: unknown.map(
+      (name) => describeRemovedName(name) ?? `${name} is not a variable of mic-mcp and has no effect.`,
+    ),
   };
 }

@@ -2,6 +2,7 @@
 import type { Variables } from "./environment-variables.ts";
 
 const REMOVED_NAMES: Variables = {
+  MIC_APPS: "Clients that declare MCP Apps get the tools with views; to leave them out, set MIC_EXCLUDE_TOOLS.",
   "mic-mcp geography": "Lists are loaded when a call needs them, and later calls use them for 6 hours.",
   "mic-mcp migrate": "Run mic-mcp teams migrate.",
   "mic-mcp status": "Run mic-mcp doctor, whose first part shows the settings (--offline: without requests).",

@@ -20,12 +20,8 @@ export const serverInfo = (version: string) =>
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** Whether clients can subscribe to resources, calls can become tasks, and tools have views, on this connection. */
-export const serverCapabilities = ({
-  subscriptions,
-  tasks,
-  views,
-}: Record<"subscriptions" | "tasks" | "views", boolean>) =>
+/** Whether clients can subscribe to resources, and calls can become tasks, on this connection. */
+export const serverCapabilities = ({ subscriptions, tasks }: Record<"subscriptions" | "tasks", boolean>) =>
   ({
     tools: {},
     resources: { ...(subscriptions && { subscribe: true }) },
@@ -34,7 +30,7 @@ export const serverCapabilities = ({
     extensions: {
       [SKILLS_EXTENSION]: {},
       ...(tasks && { [TASKS_EXTENSION]: {} }),
-      ...(views && { [UI_EXTENSION]: {} }),
+      [UI_EXTENSION]: {},
     },
   }) satisfies ServerCapabilities;
 

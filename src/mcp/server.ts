@@ -85,7 +85,6 @@ export async function createServer(
     capabilities: serverCapabilities({
       subscriptions: subscriptions !== undefined,
       tasks: tasks !== undefined,
-      views: config.apps !== "never",
     }),
     requestState: { verify: confirmation.verify },
     ...(connection.isFirst === true && { instructions: await writeInstructions(runtime) }),
@@ -97,7 +96,7 @@ export async function createServer(
   const capabilitiesOf = (context: ServerContext): unknown =>
     protocolEra === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const visibleTools = (context: ServerContext): readonly Tool[] =>
-    filterVisibleTools([...offered.values()], config, capabilitiesOf(context));
+    filterVisibleTools([...offered.values()], capabilitiesOf(context));
   server.setRequestHandler("tools/list", async (_, context) => {
     const workspaceId = await workspaceWithTimeout(runtime);
     return {

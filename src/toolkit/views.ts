@@ -10,18 +10,12 @@ export type ViewName = (typeof VIEW_NAMES)[number];
 
 export const viewUri = (name: ViewName): string => `ui://mic-mcp/${name}.html`;
 
-/** The values of MIC_APPS (docs/interface.md, "Configuration"). */
-export type AppsSetting = "auto" | "always" | "never";
-
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
 /** `capabilities`: the capabilities that the client declares, in any protocol revision. */
-function declaresViews(capabilities: unknown): boolean {
+export function declaresViews(capabilities: unknown): boolean {
   const { extensions } = fieldsOf(capabilities);
   const { mimeTypes } = fieldsOf(fieldsOf(extensions)[UI_EXTENSION]);
   return Array.isArray(mimeTypes) && mimeTypes.includes(APP_HTML);
 }
-
-export const showsViews = (setting: AppsSetting, capabilities: unknown): boolean =>
-  setting === "always" || (setting === "auto" && declaresViews(capabilities));

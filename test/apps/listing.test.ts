@@ -17,15 +17,11 @@ async function listNames(revision: ClientRevision, showsViews: boolean, env: Rea
   return tools.map(({ name }) => name);
 }
 
-test.each(clientRevisions)(
-  "for client %s that shows views, the view tools are listed last, unless MIC_APPS overrides this",
-  async (revision) => {
-    expect(await listNames(revision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await listNames(revision, false)).toEqual(TOOL_NAMES);
-    expect(await listNames(revision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await listNames(revision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
-  },
-);
+test.each(clientRevisions)("for client %s that shows views, the view tools are listed last", async (revision) => {
+  expect(await listNames(revision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
+  expect(await listNames(revision, false)).toEqual(TOOL_NAMES);
+  expect(await listNames(revision, true, { MIC_EXCLUDE_TOOLS: VIEWS.join() })).toEqual(TOOL_NAMES);
+});
 
 test("a toolset has its own views, and a read-only server has all of them", async () => {
   const geography = await listNames("v2-modern", true, { MIC_TOOLSETS: "geography" });
@@ -53,13 +49,6 @@ test("each view tool names its view, which is one page that loads nothing else",
   await connection.close();
 });
 
-test("with MIC_APPS=never, views are not listed, callable or mentioned", async () => {
-  const connection = await inProcessClientForTest("v2-modern", { MIC_APPS: "never" });
-  await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
-  await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
-  expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
-});
-
 test("a view tool called by a client without views returns its result, and an unknown tool's error names no view tool", async () => {
   const connection = await inProcessClientForTest("v2-modern", {});
   expect((await connection.callTool("show_actions")).view).toMatchObject({ actions: [] });
@@ -82,9 +71,9 @@ async function readToolList(revision: string, capabilities: object, env: Readonl
 }
 
 test.each(["2025-11-25", "2026-07-28"])(
-  "a client of %s without the capability, or with another type of view, gets the same list as with MIC_APPS=never",
+  "a client of %s without the capability, or with another type of view, gets the list without view tools",
   async (revision) => {
-    const listWithoutApps = await readToolList(revision, {}, { MIC_APPS: "never" });
+    const listWithoutApps = await readToolList(revision, withViews(APP_HTML), { MIC_EXCLUDE_TOOLS: VIEWS.join() });
     expect(listWithoutApps).toContain("get_job");
     expect(listWithoutApps).not.toContain("show_job");
     expect(await readToolList(revision, {})).toBe(listWithoutApps);

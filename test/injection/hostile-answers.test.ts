@@ -336,7 +336,7 @@ describe("hostile text of the API", () => {
 
   test("no geography row, line of catalogue.tsv or text of a view contains an unquoted imitation of a line of the server", async () => {
     const name = (at: number) => texts.hostile(`listPlaygroundDistricts/districts/${at}/name`);
-    const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
+    const env = { ...environmentOf("hostile"), MIC_WORKSPACE_ID: workspaceId };
     for (let times = 0; times < runCount(2, 5); times++) {
       startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
       const calls: readonly (readonly [tool: string, args: Args])[] = [

@@ -77,7 +77,7 @@ test.for<readonly [Env, offered: readonly string[], errors?: Readonly<Record<str
   [{ MIC_TOOLSETS: "jobs" }, toolsIn(...JOBS), { list_states: /geography.*MIC_TOOLSETS/ }],
   [{ MIC_TOOLSETS: "geography" }, GEOGRAPHY_TOOLS, { submit_job: /jobs.*MIC_TOOLSETS/ }],
   [{ MIC_TOOLSETS: " jobs , geography,jobs" }, TOOL_NAMES],
-  [{ MIC_TOOLSETS: "essentials", MIC_APPS: "always" }, ESSENTIALS],
+  [{ MIC_TOOLSETS: "essentials" }, ESSENTIALS],
   [
     { MIC_TOOLSETS: "essentials", MIC_READ_ONLY: "1" },
     without(ESSENTIALS, WRITE_TOOLS),

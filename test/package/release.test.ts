@@ -166,7 +166,7 @@ testThoroughly(
     // A host passes the placeholder of a setting without a value.
     expect(readConfig(cursor.mcpServers.mic.env)).toMatchObject({ emulator: false, readOnly: false, warnings: [] });
     const passed: readonly string[] = codex.mcpServers.mic.env_vars;
-    expect(passed).toEqual(expect.arrayContaining(["MIC_TOOLS", "MIC_EXCLUDE_TOOLS", "MIC_READ_ONLY", "MIC_APPS"]));
+    expect(passed).toEqual(expect.arrayContaining(["MIC_TOOLS", "MIC_EXCLUDE_TOOLS", "MIC_READ_ONLY"]));
     const page = await readFile("docs/use/configuration.md", "utf8");
     for (const name of passed.filter((each) => each.startsWith("MIC_"))) expect(page).toContain(`\`${name}\``);
   },

@@ -5,7 +5,7 @@ import { type Config, UsageError } from "../../core/config.ts";
 import { TOOL_NAMES, type ToolName } from "../../core/tool-names.ts";
 import type { Effect, Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
-import { showsViews, viewUri } from "../../toolkit/views.ts";
+import { declaresViews, viewUri } from "../../toolkit/views.ts";
 
 /** The tools of the toolset `essentials`: those that run jobs and answer geography questions in the fewest calls. */
 const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
@@ -28,8 +28,6 @@ const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
 
 export type OfferableTool = Pick<Tool, "name" | "toolsets" | "effect" | "view">;
 
-const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
-
 const isSelected = ({ name, toolsets: own }: OfferableTool, { toolsets, tools, excludedTools }: Config): boolean =>
   !excludedTools.includes(name) &&
   (tools.includes(name) ||
@@ -49,25 +47,17 @@ export function checkToolNames({ tools, excludedTools }: Config): void {
 export function reasonNotOffered(tool: OfferableTool, config: Config): string {
   if (config.excludedTools.includes(tool.name)) return "it is excluded (MIC_EXCLUDE_TOOLS)";
   if (!isSelected(tool, config)) return `its toolset ${tool.toolsets.join(" or ")} is not enabled (MIC_TOOLSETS)`;
-  return config.apps === "never" && !hasNoView(tool)
-    ? "this server has no views (MIC_APPS=never)"
-    : "this server is read-only (MIC_READ_ONLY=1)";
+  return "this server is read-only (MIC_READ_ONLY=1)";
 }
 
 export const offeredTools = <T extends OfferableTool>(tools: readonly T[], config: Config): readonly T[] =>
-  tools.filter(
-    (tool) =>
-      isSelected(tool, config) &&
-      (!config.readOnly || tool.effect === "read") &&
-      (config.apps !== "never" || hasNoView(tool)),
-  );
+  tools.filter((tool) => isSelected(tool, config) && (!config.readOnly || tool.effect === "read"));
 
 /** Returns the tools that a client lists. A tool with a view is left out, and costs no tokens, if the client shows no views. */
 export const filterVisibleTools = <T extends OfferableTool>(
   offered: readonly T[],
-  { apps }: Pick<Config, "apps">,
   capabilities: unknown,
-): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
+): readonly T[] => (declaresViews(capabilities) ? offered : offered.filter(({ view }) => view === undefined));
 
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 

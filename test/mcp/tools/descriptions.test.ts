@@ -1,9 +1,9 @@
 // Tests that descriptions in tools/list are complete and short, and that their first sentence names no other tool.
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { countTokens } from "../../support/count-tokens.ts";
-import { inProcessClientForTest } from "../../support/mcp.ts";
+import { connectInProcess } from "../../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../../tools/catalogue.ts";
 
 const Schema = z.looseObject({
@@ -25,8 +25,11 @@ function* argumentsOf(schema: Schema): Generator<readonly [name: string, schema:
   }
 }
 
-const listTools = async (env: Readonly<Record<string, string>>) =>
-  await (await inProcessClientForTest("v2-modern", env)).listTools();
+async function listTools(env: Readonly<Record<string, string>>, showsViews = false) {
+  const connection = await connectInProcess("v2-modern", { env, showsViews });
+  onTestFinished(() => connection.close());
+  return await connection.listTools();
+}
 
 const ANY_TOOL = new RegExp(`\\b(?:${[...TOOL_NAMES, ...Object.keys(VIEW_TOOLS)].join("|")})\\b`);
 
@@ -36,7 +39,7 @@ function expectTokens(what: string, text: string, min: number, max: number): voi
 }
 
 test("descriptions start with an imperative verb and have 20 to 50 tokens", async () => {
-  for (const { name, description = "" } of await listTools({ MIC_APPS: "always" })) {
+  for (const { name, description = "" } of await listTools({}, true)) {
     expect(description, name).toMatch(/^(Cancel|Find|Get|List|Rank|Register|Request|Retry|Run|Save|Show|Start|Wait)\b/);
     expectTokens(name, description, 20, 50);
     expect(description.split(/(?<=\.) /)[0], name).not.toMatch(ANY_TOOL);
@@ -44,7 +47,7 @@ test("descriptions start with an imperative verb and have 20 to 50 tokens", asyn
 });
 
 test("each argument has a description of 3 to 40 tokens", async () => {
-  for (const tool of await listTools({ MIC_APPS: "always" }))
+  for (const tool of await listTools({}, true))
     for (const [name, { description }] of argumentsOf(Schema.parse(tool.inputSchema)))
       expectTokens(`${tool.name}: ${name}`, description ?? "", 3, 40);
 });
