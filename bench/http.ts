@@ -17,7 +17,7 @@ import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, isPagesOnly, OURS, type Subject } from "./subjects.ts";
 
 const IN_FLIGHT = 16;
-const SESSIONS = 200;
+const SESSIONS = 100;
 /** How long a server is idle before its memory is read. */
 const IDLE_MS = 500;
 

@@ -63,7 +63,7 @@ export async function createSubjects(baseUrl: string): Promise<readonly Subject[
     http: {
       command: (port) => ({
         args: [CLI, "serve", "--http", "--port", String(port)],
-        env: { ...env, MIC_HTTP_MAX_SESSIONS: "1000", MIC_HTTP_TOKEN: TOKEN },
+        env: { ...env, MIC_HTTP_TOKEN: TOKEN },
       }),
     },
     calls,

@@ -130,10 +130,6 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
       (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
     /** The bearer token that requests to serve --http must carry (default: the one in the state folder). */
     httpToken: read("MIC_HTTP_TOKEN", parseBearerToken),
-    /** Maximum number of sessions of serve --http (default 100). */
-    httpMaxSessions: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)) ?? 100,
-    /** An idle session of serve --http ends after this time (default 30 min). */
-    httpSessionIdleMinutes: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)) ?? 30,
     readOnly: readSwitch("MIC_READ_ONLY"),
     toolsets: read("MIC_TOOLSETS", parseToolsets) ?? (tools === undefined ? TOOLSETS : []),
     /** Tools that are offered in addition to those of the toolsets. */

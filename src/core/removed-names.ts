@@ -1,8 +1,12 @@
 // Lists the commands and settings that were removed, with what replaces each. An entry stays for one release.
 import type { Variables } from "./environment-variables.ts";
 
+const SESSION_LIMITS = "serve --http has at most 100 sessions, and ends those that are idle for 30 minutes.";
+
 const REMOVED_NAMES: Variables = {
   MIC_APPS: "Clients that declare MCP Apps get the tools with views; to leave them out, set MIC_EXCLUDE_TOOLS.",
+  MIC_HTTP_MAX_SESSIONS: SESSION_LIMITS,
+  MIC_HTTP_SESSION_IDLE_MINUTES: SESSION_LIMITS,
   "mic-mcp geography": "Lists are loaded when a call needs them, and later calls use them for 6 hours.",
   "mic-mcp migrate": "Run mic-mcp teams migrate.",
   "mic-mcp status": "Run mic-mcp doctor, whose first part shows the settings (--offline: without requests).",

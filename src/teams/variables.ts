@@ -102,7 +102,7 @@ export const REPLACED_VARIABLES: Variables = {
 };
 
 /** Variables of `serve --http` that have no effect in a deployment. */
-export const IGNORED_VARIABLES = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
+export const IGNORED_VARIABLES = ["MIC_HTTP_TOKEN"];
 
 /** Returns one sentence for each variable that a deployment refuses. */
 export function findMisplacedVariables(given: Variables): string[] {

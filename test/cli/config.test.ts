@@ -32,8 +32,6 @@ const INVALID: readonly (readonly [name: string, values: readonly string[], take
     "16 to 512",
   ],
   ["MIC_HTTP_TOKEN", ["x".repeat(513)], "16 to 512"],
-  ["MIC_HTTP_MAX_SESSIONS", ["0", "10001", "many", "-1"], "1 to 10000"],
-  ["MIC_HTTP_SESSION_IDLE_MINUTES", ["0", "1441", "1.5", "1h"], "1 to 1440"],
   ["MIC_CONFIRM", ["always", "no"], "auto or never"],
   ["MIC_EMULATOR", ["yes", "2"], "1"],
   ["MIC_READ_ONLY", ["yes", "2"], "1"],
@@ -118,6 +116,11 @@ test("valid values of all variables are accepted", () => {
     logLevel: "silent",
     warnings: [],
   });
+});
+
+test("a variable that was removed is reported with what replaces it", () => {
+  const { warnings } = readConfig({ HOME: "/home/x", MIC_HTTP_MAX_SESSIONS: "5" });
+  expect(warnings).toEqual([expect.stringMatching(/^MIC_HTTP_MAX_SESSIONS was removed\. .* at most 100 sessions/)]);
 });
 
 test("all invalid variables are reported together", () => {

@@ -94,10 +94,9 @@ export async function serveOnHttp(
   runtime: Runtime,
   options: ListenOptions & Pick<HttpOptions, "access">,
 ): Promise<HttpServer> {
-  const { httpMaxSessions, httpSessionIdleMinutes } = runtime.config;
   return await startHttpServer(createHttpService(runtime), {
     ...options,
-    maxSessions: httpMaxSessions,
-    sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS,
+    maxSessions: 100,
+    sessionIdleMs: 30 * MINUTE_MS,
   });
 }

@@ -75,7 +75,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
 
   async function startSession(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     if (!ensureCapacity()) {
-      const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again after a client disconnects.`;
+      const reason = `All ${maxSessions} sessions are in use. Try again after a client disconnects.`;
       throw refuse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
     const id = crypto.randomUUID();

@@ -104,7 +104,7 @@ test("at the maximum number of sessions a new one is refused while all are in us
   await expect.poll(() => begunIds).toEqual([1]);
   const full = await post(url, initializeMessage()).answer;
   expect(full).toMatchObject({ status: 503, headers: { "retry-after": expect.any(String) } });
-  const message = expect.stringContaining("MIC_HTTP_MAX_SESSIONS");
+  const message = expect.stringContaining("All 2 sessions are in use");
   expect(full.messages[0]).toMatchObject({ id: 0, error: { message } });
   // A request without a session is served.
   expect((await createModernClient(url).request(1, "tools/list").answer).status).toBe(200);
