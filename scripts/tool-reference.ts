@@ -1,6 +1,7 @@
 // Formats the reference of the tools for users: each tool with its parameters, from the schemas, and one example, from test/snapshots/.
 import { readFile } from "node:fs/promises";
 import * as z from "zod/v4";
+import { idArgumentTexts } from "../src/api-client/id-kinds.ts";
 import { tools } from "../tools/index.ts";
 import { shortenLine } from "./shorten-line.ts";
 
@@ -22,6 +23,7 @@ const Schema = z.looseObject({
  * tokens. A key with a tool's name is about this tool only.
  */
 const MEANINGS: Readonly<Record<string, string>> = {
+  ...idArgumentTexts("meaning"),
   workspaceId: "Default: the configured workspace.",
   view: "`summary` (default), or `full` for every field that the API returns.",
   "retry_jobs limit": "Maximum number of jobs to retry.",
@@ -42,15 +44,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "find_district waitSeconds": "Seconds to wait for lists that are not loaded yet.",
   "rank_divisions waitSeconds": "Seconds to wait for lists that are not loaded yet.",
   "list_districts waitSeconds": "Seconds to wait for the list if it is not loaded yet.",
-  recipeVersionId: "The recipe's version, from list_recipes.",
-  versionId: "The recipe's version, from list_recipes.",
-  jobId: "The job's id, which begins with `micjob_`.",
   "resolve_actions jobId": "The user's decision: this is the job that the action created.",
-  jobIds: "Ids of the jobs.",
   "retry_jobs jobIds": "Ids of the jobs. Without it, pass `createdSince`.",
-  inputId: "The input's id, which begins with `micinput_`, from register_input.",
-  operationId: "The operation's id, which begins with `micop_`, from cancel_job.",
-  requestId: "The request's id, which begins with `micsharedrequest_`, from request_file_processing.",
   inputKind: "What `referenceId` is: a file, an acquisition, or the output of a job.",
   parameterValues: "The recipe's parameters. `get_recipe` returns their schema.",
   clientReference: "A note for you, which is returned with the job.",

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { recipeVersionText, view } from "../src/toolkit/arguments.ts";
+import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeOffer } from "../src/toolkit/describe/recipe.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -18,7 +18,7 @@ export const getRecipe = defineTool({
     "Get one recipe version: ports to bind (recipe.inputs[].name), JSON Schema of parameterValues (recipe.parameters.definition). " +
     "Its recipe.versionHash is for request_file_processing.",
   effect: "read",
-  input: z.strictObject({ versionId: versionId.describe(recipeVersionText), view }),
+  input: z.strictObject({ versionId, view }),
   output: outputs.resource<RecipeOffer>(),
   async run({ view, ...path }, ctx) {
     const answer = await ctx.api.call(getMicExecutableRecipe, { path }, ctx);

@@ -11,7 +11,7 @@ import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { keyArgument, recipeVersionText } from "../src/toolkit/arguments.ts";
+import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -100,7 +100,6 @@ export const requestFileProcessing = defineTool({
   traits,
   input: z.strictObject({
     ...body,
-    recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
     recipeVersionHash: body.recipeVersionHash.describe("recipe.versionHash from get_recipe."),
     purpose: body.purpose.describe("Why; at most 160 characters."),
     expiresAt: body.expiresAt.describe("In the future."),

@@ -3,6 +3,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { FailureFacts } from "../core/failure.ts";
 import { AGENT, render } from "../core/text.ts";
+import { idKindOf } from "./id-kinds.ts";
 
 const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean =>
   fields !== undefined && Object.hasOwn(fields.shape, name);
@@ -26,20 +27,10 @@ export function callAgainAdvice(minutes = 1, setting?: string): string {
 
 const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the operator of the API: the same call will be refused again.";
 
-/** Advice by path parameter. */
-const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
-  jobId: "Check jobId. list_jobs shows the workspace's jobs.",
-  versionId: "Check versionId. list_recipes shows what is offered.",
-  inputId: "Check inputId. list_actions shows the inputs that were registered here.",
-  operationId: "Check operationId. list_actions shows the operations that were started here.",
-  requestId: "Check requestId. list_actions shows the requests that were made here.",
-  assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
-};
-
 function notFoundAdvice(endpoint: Endpoint): string {
   if (endpoint.id === "listPlaygroundDistricts") return "list_states has the codes in use.";
   const [parameter = ""] = Object.keys(endpoint.pathParameters.shape);
-  const named = NOT_FOUND_ADVICE[parameter];
+  const named = idKindOf(parameter)?.notFound;
   if (named !== undefined) return named;
   const ids = endpoint.body
     ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs that were registered here. If they are right, ask"

@@ -4,6 +4,7 @@ import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { keySchemas } from "../actions/idempotency-keys.ts";
 import type { CallRequest } from "../api-client/encode.ts";
+import { idArgumentTexts } from "../api-client/id-kinds.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import {
@@ -55,7 +56,6 @@ export const keyArgument = (grammar: KeyGrammar) => ({
 
 // Descriptions of arguments that several tools have.
 export const cursorText = "Previous page.nextCursor.";
-export const recipeVersionText = "From list_recipes.";
 export const parameterValuesText = "As get_recipe's schema requires.";
 export const reasonText = "Why, in a sentence.";
 export const retryModeText = "RESTART discards finished stages: ask the user first.";
@@ -71,13 +71,9 @@ const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean 
 
 /** Descriptions of arguments that mean the same in each tool that has them. */
 const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ...idArgumentTexts("listed"),
   workspaceId: "Optional if configured.",
   view: "full: all fields.",
-  jobId: "A micjob_ id.",
-  jobIds: "Up to 50 micjob_ ids.",
-  inputId: "A micinput_ id.",
-  operationId: "From cancel_job.",
-  requestId: "From request_file_processing.",
   inputKind: "Kind of referenceId.",
   port: "A port of the recipe.",
   name: "A single name.",

@@ -1,43 +1,17 @@
 // Explains a probable mistake in an id that the API does not have. The API's contract gives no grammar for most ids, so an unusual id is sent
 // as it is, and only an answer of 404 is explained.
 import type { Arguments } from "../actions/fingerprint.ts";
+import { ID_KINDS, idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { omitUnofferedTools } from "./offered-text.ts";
 import type { ToolContext } from "./tool-context.ts";
 
-interface IdKind {
-  /** With its article. */
-  readonly noun: string;
-  /** Advice for an id of this kind. */
-  readonly use: string;
-}
-
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
 const ASSET_OF_INPUT = "Pass the input's referenceId, which get_input shows.";
-
-/** The kinds of ids by their prefixes, as the API gives them. */
-const KINDS: Readonly<Record<string, IdKind>> = {
-  micjob_: { noun: "a job's id", use: "Read it with get_job." },
-  micinput_: { noun: "an input's id", use: "Read it with get_input." },
-  micop_: { noun: "an operation's id", use: "Read it with get_operation." },
-  micrecipev_: { noun: "a recipe version's id", use: "Read it with get_recipe." },
-  micsharedrequest_: { noun: "a processing request's id", use: "Read it with get_file_processing_request." },
-  devfile_: { noun: "a file's id", use: "Make an input of it with register_input." },
-  devsignfile_: { noun: "a file's id", use: "Make an input of it with register_input." },
-};
-
-/** The prefix of the ids that an argument takes; empty for the ids of files, which have several. */
-const PREFIXES: Readonly<Record<string, string>> = {
-  jobId: "micjob_",
-  inputId: "micinput_",
-  operationId: "micop_",
-  requestId: "micsharedrequest_",
-  assetId: "",
-};
 
 function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
   const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
@@ -56,16 +30,16 @@ interface Hint {
 
 /** Undefined if nothing about the id looks wrong. */
 function describeId(name: string, id: string): Hint | undefined {
-  const expected = Object.hasOwn(PREFIXES, name) ? PREFIXES[name] : undefined;
+  const expected = idKindOf(name);
   if (expected === undefined) return undefined;
   const start = id.trim().toLowerCase();
-  const [prefix = "", kind] = Object.entries(KINDS).find(([each]) => start.startsWith(each)) ?? [];
-  const isExpected = expected === "" ? prefix.startsWith("dev") : prefix === expected;
-  if (kind !== undefined && !isExpected) {
-    const use = name === "assetId" && prefix === "micinput_" ? ASSET_OF_INPUT : kind.use;
-    return { fact: `${name} is ${kind.noun}.`, use };
+  const actual = ID_KINDS.find(({ prefixes }) => prefixes.some((prefix) => start.startsWith(prefix)));
+  if (actual !== undefined && actual !== expected) {
+    const isInputOfAsset = expected === idKindOf("assetId") && actual === idKindOf("inputId");
+    return { fact: `${name} is ${actual.noun}.`, use: isInputOfAsset ? ASSET_OF_INPUT : actual.use };
   }
-  const fact = expected === "" ? undefined : describeMisspelling(name, id, expected);
+  const [prefix = "", ...others] = expected.prefixes;
+  const fact = others.length > 0 ? undefined : describeMisspelling(name, id, prefix);
   return fact === undefined ? undefined : { fact };
 }
 

@@ -3,6 +3,7 @@
 import { isLosslessNumber } from "lossless-json";
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
+import { idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { formatUtc, parseDateTime } from "../contract/scalars.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
@@ -36,17 +37,6 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   recipeVersionId: ["versionId"],
 };
 
-/** The collections of a resource's URI and of its URL, by the argument that has its id. */
-const COLLECTIONS: Readonly<Record<string, readonly string[]>> = {
-  jobId: ["jobs"],
-  jobIds: ["jobs"],
-  inputId: ["inputs"],
-  operationId: ["operations"],
-  requestId: ["processing-requests"],
-  versionId: ["recipes", "recipe-versions"],
-  recipeVersionId: ["recipes", "recipe-versions"],
-  assetId: ["assets"],
-};
 const MAX_URL_LENGTH = 4096;
 
 /** A URI (`mic://jobs/{jobId}`) or a URL at the API, with the collection and the id. */
@@ -74,7 +64,7 @@ const readId: Rule = (value, { name }) => {
 };
 
 const extractId: Rule = (value, { name }) => {
-  const collections = COLLECTIONS[name];
+  const collections = idKindOf(name)?.collections;
   if (typeof value !== "string" || collections === undefined || value.length > MAX_URL_LENGTH) return value;
   const [, collection = "", segment] = RESOURCE.exec(value) ?? [];
   if (segment === undefined || !collections.includes(collection)) return value;

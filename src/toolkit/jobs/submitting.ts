@@ -11,7 +11,7 @@ import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { parameterValuesText, recipeVersionText } from "../arguments.ts";
+import { parameterValuesText } from "../arguments.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import { jobStatus } from "../describe/job.ts";
 import { pollResource } from "../polling.ts";
@@ -40,7 +40,7 @@ const body = createMicJob.body.shape;
 /** The arguments of submit_job, run_job and run_jobs that describe the job. `inputs`: the tool's own arguments for the job's inputs. */
 export const submissionArguments = <const I extends z.ZodRawShape>(inputs: I) => ({
   workspaceId: body.workspaceId,
-  recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
+  recipeVersionId: body.recipeVersionId,
   ...inputs,
   parameterValues: body.parameterValues.describe(parameterValuesText),
   clientReference: body.clientReference.describe("Your note."),

@@ -1,0 +1,110 @@
+// This module has one record for each kind of id of the job-processing API: its form, the arguments that take it, and what to do with it.
+
+export interface IdKind {
+  /** With 32 hex digits after it, a prefix makes an id. The ids of files have several prefixes. */
+  readonly prefixes: readonly string[];
+  /** With its article. */
+  readonly noun: string;
+  /** What to do with an id of this kind that an argument of another kind got. */
+  readonly use: string;
+  /** The collections of the resource's URI and of its URL. */
+  readonly collections: readonly string[];
+  /** Advice if a request with this id in its path is answered with 404. */
+  readonly notFound: string;
+  /** The arguments that take such ids. */
+  readonly arguments: Readonly<Record<string, IdArgument>>;
+}
+
+interface IdArgument {
+  /** The description in tools/list; undefined if the tool has its own. */
+  readonly listed?: string;
+  /** The meaning in docs/use/tools.md (default: the description). */
+  readonly meaning?: string;
+}
+
+const recipeVersion = { listed: "From list_recipes.", meaning: "The recipe's version, from list_recipes." };
+
+export const ID_KINDS: readonly IdKind[] = [
+  {
+    prefixes: ["micjob_"],
+    noun: "a job's id",
+    use: "Read it with get_job.",
+    collections: ["jobs"],
+    notFound: "Check jobId. list_jobs shows the workspace's jobs.",
+    arguments: {
+      jobId: { listed: "A micjob_ id.", meaning: "The job's id, which begins with `micjob_`." },
+      jobIds: { listed: "Up to 50 micjob_ ids.", meaning: "Ids of the jobs." },
+    },
+  },
+  {
+    prefixes: ["micinput_"],
+    noun: "an input's id",
+    use: "Read it with get_input.",
+    collections: ["inputs"],
+    notFound: "Check inputId. list_actions shows the inputs that were registered here.",
+    arguments: {
+      inputId: {
+        listed: "A micinput_ id.",
+        meaning: "The input's id, which begins with `micinput_`, from register_input.",
+      },
+    },
+  },
+  {
+    prefixes: ["micop_"],
+    noun: "an operation's id",
+    use: "Read it with get_operation.",
+    collections: ["operations"],
+    notFound: "Check operationId. list_actions shows the operations that were started here.",
+    arguments: {
+      operationId: {
+        listed: "From cancel_job.",
+        meaning: "The operation's id, which begins with `micop_`, from cancel_job.",
+      },
+    },
+  },
+  {
+    prefixes: ["micrecipev_"],
+    noun: "a recipe version's id",
+    use: "Read it with get_recipe.",
+    collections: ["recipes", "recipe-versions"],
+    notFound: "Check versionId. list_recipes shows what is offered.",
+    arguments: { versionId: recipeVersion, recipeVersionId: recipeVersion },
+  },
+  {
+    prefixes: ["micsharedrequest_"],
+    noun: "a processing request's id",
+    use: "Read it with get_file_processing_request.",
+    collections: ["processing-requests"],
+    notFound: "Check requestId. list_actions shows the requests that were made here.",
+    arguments: {
+      requestId: {
+        listed: "From request_file_processing.",
+        meaning: "The request's id, which begins with `micsharedrequest_`, from request_file_processing.",
+      },
+    },
+  },
+  {
+    prefixes: ["devfile_", "devsignfile_"],
+    noun: "a file's id",
+    use: "Make an input of it with register_input.",
+    collections: ["assets"],
+    notFound: "Check assetId: it names an original file, not an input, a job or a dataset version.",
+    arguments: { assetId: {} },
+  },
+];
+
+const KIND_OF_ARGUMENT = new Map(
+  ID_KINDS.flatMap((kind) => Object.keys(kind.arguments).map((name) => [name, kind] as const)),
+);
+
+/** Returns the kind of the ids that an argument takes; undefined if it takes none of these. */
+export const idKindOf = (argument: string): IdKind | undefined => KIND_OF_ARGUMENT.get(argument);
+
+/** Returns the texts of the arguments that take ids, by the arguments' names. */
+export const idArgumentTexts = (text: keyof IdArgument): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ID_KINDS.flatMap((kind) => Object.entries(kind.arguments)).flatMap(([name, argument]) => {
+      const { [text]: value } = argument;
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
