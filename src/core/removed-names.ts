@@ -2,8 +2,12 @@
 import type { Variables } from "./environment-variables.ts";
 
 const SESSION_LIMITS = "serve --http has at most 100 sessions, and ends those that are idle for 30 minutes.";
+const JWT_ONLY = "Access tokens must be JWTs; they are verified with the keys of the identity provider.";
 
 const REMOVED_NAMES: Variables = {
+  MIC_AUTH_TOKEN_VALIDATION: JWT_ONLY,
+  MIC_AUTH_CLIENT_ID: JWT_ONLY,
+  MIC_AUTH_CLIENT_SECRET: JWT_ONLY,
   MIC_APPS: "Clients that declare MCP Apps get the tools with views; to leave them out, set MIC_EXCLUDE_TOOLS.",
   MIC_HTTP_MAX_SESSIONS: SESSION_LIMITS,
   MIC_HTTP_SESSION_IDLE_MINUTES: SESSION_LIMITS,

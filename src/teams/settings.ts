@@ -39,7 +39,6 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
     read: read("MIC_AUTH_SCOPE_READ", scopeToken) ?? "mic:read",
     write: read("MIC_AUTH_SCOPE_WRITE", scopeToken) ?? "mic:write",
   } satisfies Record<Right, string>;
-  const [clientId, clientSecret] = [read("MIC_AUTH_CLIENT_ID", printable), read("MIC_AUTH_CLIENT_SECRET", printable)];
   return {
     /** The origin of the URL that clients call: `https://mic.example.org`. */
     publicOrigin: origin,
@@ -48,9 +47,6 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
       issuer: read("MIC_AUTH_ISSUER", issuerUrl) ?? "",
       /** An audience that is accepted at every path, in addition to the URL of the path. */
       audience: read("MIC_AUTH_AUDIENCE", printable) ?? `${origin}/mcp`,
-      tokens: read("MIC_AUTH_TOKEN_VALIDATION", oneOf(["jwt", "introspection"], "jwt or introspection")) ?? "jwt",
-      /** The client of this deployment at its identity provider, for introspection. */
-      client: clientId === undefined || clientSecret === undefined ? undefined : { id: clientId, secret: clientSecret },
       /** The claim whose values are a caller's groups: its name, or a path with dots, such as `realm_access.roles` (default `groups`). */
       teamClaim: read("MIC_AUTH_TEAM_CLAIM", printable) ?? "groups",
       /** The OAuth scope for each right, as the identity provider names it. */
@@ -73,7 +69,6 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
       text: read("MIC_SECRET_KEYS", anyText),
       file: read("MIC_SECRET_KEYS_FILE", pathIn(environment, { isShown: false })),
     },
-    clientSecret,
     /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
     isTrustedProxy: read("MIC_TRUST_PROXY", trustedAddresses),
     /** Origins of web pages whose scripts may call this server. */
@@ -166,7 +161,7 @@ function readEnvironment(
       return undefined;
     }
   }
-  const { keys, clientSecret, ...settings } = values;
+  const { keys, ...settings } = values;
   const secretKeys = collectError(() => readKeys(keys));
   const caFiles = listCaFiles(environment, values.database.urls);
   errors.push(...valueErrors, ...findMisplacedVariables(given), ...findFurtherErrors(values));
@@ -186,11 +181,10 @@ function readEnvironment(
     config: { ...config, warnings: [...config.warnings, ...noEffectWarnings] },
     secretKeys: secretKeys.keys,
     caFiles,
-    /** Passwords, keys and the client secret, which the redactor removes from texts. */
+    /** Passwords and keys, which the redactor removes from texts. */
     secrets: [
       ...settings.database.urls.flatMap(passwordsIn),
       ...secretKeys.text.split(/\s+/).filter((part) => /^[A-Za-z0-9+/]{43}=$/.test(part)),
-      ...(clientSecret === undefined ? [] : [clientSecret]),
     ],
   };
 }
@@ -204,12 +198,7 @@ const UNTRUSTED_LOCAL_PROXY =
 
 /** `host`: undefined if the server does not listen. Throws UsageError, which names every wrong variable and its fix. */
 export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string) {
-  const settings = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, ({ signIn, isTrustedProxy }) => [
-    ...(signIn.tokens === "introspection" && !signIn.client
-      ? [
-          "MIC_AUTH_TOKEN_VALIDATION=introspection requires MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET, the credentials for introspection requests.",
-        ]
-      : []),
+  const settings = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, ({ isTrustedProxy }) => [
     ...(host === undefined || isLoopbackHost(host) || isTrustedProxy
       ? []
       : [

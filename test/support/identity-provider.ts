@@ -12,8 +12,6 @@ export const SCOPES = { read: "mic:read", write: "mic:write" } as const;
 export const AGENT = { id: "agent", redirectUrl: "http://127.0.0.1/callback" } as const;
 /** A client that acts on its own behalf (client credentials). */
 export const ROBOT = { id: "robot", secret: "robot-secret-0123456789" } as const;
-/** The client of the deployment, which may introspect tokens. */
-export const DEPLOYMENT = { id: "mic-mcp", secret: "deployment-secret-0123456789" } as const;
 /** A client that is not registered: its id is the URL of its metadata. */
 export const METADATA_URL = "https://agent.example/oauth/client.json";
 
@@ -40,10 +38,6 @@ export interface TokenOptions {
 }
 
 export interface IdentityProviderOptions {
-  /** Format of tokens that it issues itself. The tokens of `issueToken` are always JWTs. */
-  readonly format?: "jwt" | "opaque";
-  /** Secret of the deployment's client (default: that of DEPLOYMENT). */
-  readonly clientSecret?: string;
   /** Groups of a user, for tokens that it issues itself. */
   groupsOf?(subject: string): readonly string[];
 }
@@ -65,10 +59,7 @@ const publicClient = {
   token_endpoint_auth_method: "none",
 };
 
-const createConfiguration = (
-  key: Key,
-  { format = "jwt", clientSecret = DEPLOYMENT.secret, groupsOf }: IdentityProviderOptions,
-) => ({
+const createConfiguration = (key: Key, { groupsOf }: IdentityProviderOptions) => ({
   // The default adapter, created explicitly to avoid its warning.
   adapter: createMemoryAdapter(0),
   jwks: { keys: [key.jwk] },
@@ -78,7 +69,6 @@ const createConfiguration = (
   clients: [
     { ...publicClient, client_id: AGENT.id, redirect_uris: [AGENT.redirectUrl] },
     { ...withoutUsers, client_id: ROBOT.id, client_secret: ROBOT.secret, grant_types: ["client_credentials"] },
-    { ...withoutUsers, client_id: DEPLOYMENT.id, client_secret: clientSecret, grant_types: [] },
   ],
   findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
@@ -102,10 +92,6 @@ const createConfiguration = (
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
     registration: { enabled: true },
-    introspection: {
-      enabled: true,
-      allowedPolicy: (_context: unknown, client: { clientId: string }) => client.clientId === DEPLOYMENT.id,
-    },
     clientIdMetadataDocument: { enabled: true, ack: "draft-02" },
     resourceIndicators: {
       enabled: true,
@@ -113,7 +99,7 @@ const createConfiguration = (
       getResourceServerInfo: (_context: unknown, resource: string) => ({
         audience: resource,
         scope: Object.values(SCOPES).join(" "),
-        accessTokenFormat: format,
+        accessTokenFormat: "jwt",
         accessTokenTTL: TOKEN_SECONDS,
       }),
     },

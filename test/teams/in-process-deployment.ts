@@ -93,8 +93,6 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
       issuer: provider.issuer,
       teamClaim: "groups",
       scopes: SCOPES,
-      tokens: "jwt",
-      client: undefined,
       transport,
       now: () => Date.now(),
       monotonicMs,

@@ -1,19 +1,13 @@
 // Tests failures and changes of the identity provider. If a token cannot be verified, the response is 503 and never 401, because
-// clients discard their tokens after a 401. Tests also introspection: the subject of an opaque token if the response leaves out `sub`,
-// which RFC 7662 (2.2) allows, and how an instance authenticates.
-import { createServer } from "node:http";
-import { text } from "node:stream/consumers";
+// clients discard their tokens after a 401.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { callerId } from "../../src/teams/caller.ts";
 import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
-import { serveForTest } from "../support/http-server.ts";
-import { AGENT, DEPLOYMENT, type TokenOptions } from "../support/identity-provider.ts";
+import type { TokenOptions } from "../support/identity-provider.ts";
 import { type DeploymentOptions, deploymentForTest } from "./in-process-deployment.ts";
 
 const MINUTE_MS = 60_000;
 const KEYS_PATH = "GET /jwks";
-const INTROSPECTION_PATH = "POST /token/introspection";
 
 /** Starts a deployment whose clocks all advance with `advance`. */
 async function setUp(options: DeploymentOptions = {}) {
@@ -191,115 +185,4 @@ test("provider metadata of another issuer is refused with an error that has both
   const { getPath } = await setUp({ tokens: { issuer: `${provider.issuer}/` } });
   const { status, body } = await getPath("/readyz");
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
-});
-
-test("introspection runs once per 30 s for a valid token and per 10 s for an invalid one, which evicts no valid token", async () => {
-  const { statusOf, advance, provider, resource, calls, countRequestsTo } = await setUp({
-    provider: { format: "opaque", groupsOf: () => ["red"] },
-    tokens: { tokens: "introspection", client: DEPLOYMENT },
-  });
-  advance(0);
-  const good = await provider.fetchRobotToken(resource);
-  const expectRequests = async (token: string, status: number, count: number) =>
-    expect([await statusOf(token), countRequestsTo(INTROSPECTION_PATH)]).toEqual([status, count]);
-  for (let round = 0; round < 3; round++) await expectRequests(good, 200, 1);
-  expect(calls[0]?.caller).toMatchObject({ subject: "client:robot", clientId: "robot", groups: ["red"] });
-  for (let round = 0; round < 50; round++) await expectRequests("unknown", 401, 2);
-  await expectRequests(good, 200, 2);
-  advance(10_001);
-  await expectRequests("unknown", 401, 3);
-  advance(21_000);
-  await expectRequests(good, 200, 4);
-});
-
-type Client = Readonly<Record<"id" | "secret", string>>;
-type Credentials = Readonly<Record<"authorization" | "body", string>>;
-
-const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:write" };
-
-/**
- * Starts a deployment whose identity provider returns these introspection responses. `accepts`: whether it accepts the credentials
- * of a request.
- */
-async function introspectingDeployment(
-  accepts: (credentials: Credentials) => boolean = () => true,
-  client: Client = DEPLOYMENT,
-) {
-  const answers = new Map<string, object>();
-  const server = createServer(async (request, response) => {
-    const issuer = `http://${request.headers.host}`;
-    const credentials = { authorization: request.headers.authorization ?? "", body: await text(request) };
-    const endpoints = { authorization_endpoint: issuer, token_endpoint: issuer };
-    const answer = answers.get(new URLSearchParams(credentials.body).get("token") ?? "");
-    const isIntrospection = request.url === "/introspect";
-    const body = isIntrospection
-      ? { active: answer !== undefined, aud: "the-audience", ...agentClaims, ...answer }
-      : { issuer, ...endpoints, introspection_endpoint: `${issuer}/introspect` };
-    response
-      .writeHead(isIntrospection && !accepts(credentials) ? 401 : 200, { "content-type": "application/json" })
-      .end(JSON.stringify(body));
-  });
-  const issuer = await serveForTest(server);
-  const deployment = await deploymentForTest({
-    tokens: { tokens: "introspection", client, issuer },
-    audience: "the-audience",
-  });
-  return {
-    issuer,
-    calls: deployment.calls,
-    /** The response to a call with a new token that has this introspection response. */
-    async look(answer: object) {
-      const token = `token-${answers.size}`;
-      answers.set(token, answer);
-      return await deployment.look(token).answer;
-    },
-    probe: () => get(new URL("/readyz", deployment.url).href).answer,
-  };
-}
-
-test.each([
-  ["sub, even if there is a username", { sub: "4711", username: "anna" }, "4711"],
-  ["username if sub is null", { sub: null, username: "anna" }, "username:anna"],
-  ["username if sub is empty", { sub: "", username: "anna" }, "username:anna"],
-  ["client_id if no user is named", {}, "client:agent"],
-  ["client_id if sub and username are null", { sub: null, username: null }, "client:agent"],
-])("the subject of an introspected token is %s", async (_what, answer, subject) => {
-  const { issuer, calls, look } = await introspectingDeployment();
-  expect((await look(answer)).status).toBe(200);
-  expect(calls).toMatchObject([{ caller: { subject, id: callerId(issuer, subject), clientId: AGENT.id } }]);
-});
-
-test("an introspection response that names no user unambiguously is refused with 401 and the reason", async () => {
-  const { calls, look } = await introspectingDeployment();
-  for (const [answer, reason] of [
-    [{ user_name: "anna" }, "introspection must return sub or username"],
-    [{ email: "anna@example.org" }, "introspection must return sub or username"],
-    [{ client_id: undefined }, "introspection must return sub or username"],
-    [{ sub: "username:anna" }, "this server reserves"],
-    [{ sub: "client:agent" }, "this server reserves"],
-  ] as const)
-    expect(await look(answer)).toMatchObject({ status: 401, body: expect.stringContaining(reason) });
-  expect(calls).toEqual([]);
-});
-
-const client = { id: "mic-mcp", secret: "a-secret_with.a/slash" };
-const isInBody = ({ body }: Credentials) => new URLSearchParams(body).get("client_secret") === client.secret;
-const basic = ({ id, secret }: Client) => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`;
-const encoded = basic({ ...client, secret: "a-secret_with.a%2Fslash" });
-const plain = { id: "mic-mcp", secret: "a-secret_with.dots~" };
-
-test.each<[string, Client, (credentials: Credentials) => boolean]>([
-  ["compares Basic credentials without decoding them", plain, ({ authorization }) => authorization === basic(plain)],
-  ["decodes Basic credentials", client, ({ authorization }) => authorization === encoded],
-  ["accepts credentials only in the body", client, isInBody],
-])("a provider that %s verifies tokens, and the instance is ready", async (_what, own, accepts) => {
-  const { look, probe } = await introspectingDeployment(accepts, own);
-  for (const sub of ["one", "two"]) expect((await look({ sub })).status).toBe(200);
-  expect((await probe()).status).toBe(200);
-});
-
-test("an instance with a wrong secret is not ready, and the reason names the variables", async () => {
-  const { status, body } = await (await introspectingDeployment(() => false)).probe();
-  expect(status).toBe(503);
-  expect(body).toContain("HTTP 401; check MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET");
 });

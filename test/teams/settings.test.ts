@@ -27,7 +27,6 @@ test("four variables are enough, and the other settings have defaults", () => {
     signIn: {
       issuer: "https://login.example.org/",
       audience: "https://mic.example.org/mcp",
-      tokens: "jwt",
       teamClaim: "groups",
       scopes: { read: "mic:read", write: "mic:write" },
     },
@@ -73,6 +72,11 @@ test("a load balancer on this machine that is not trusted, and a variable withou
   expect(warnings).toEqual(["MIC_HTTP_TOKEN has no effect with serve --teams."]);
 });
 
+test("a variable that was removed is reported at startup with what replaces it", () => {
+  const { warnings } = readTeamsSettings({ ...REQUIRED, MIC_AUTH_TOKEN_VALIDATION: "introspection" }).config;
+  expect(warnings).toEqual([expect.stringMatching(/^MIC_AUTH_TOKEN_VALIDATION was removed\. .* must be JWTs/)]);
+});
+
 test("maintenance commands need no identity provider", () => {
   const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
   expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
@@ -81,11 +85,8 @@ test("maintenance commands need no identity provider", () => {
 test("every secret is given to the redactor, in each encoding", () => {
   const { secrets } = readTeamsSettings({
     ...REQUIRED,
-    MIC_AUTH_TOKEN_VALIDATION: "introspection",
-    MIC_AUTH_CLIENT_ID: "mic-mcp",
-    MIC_AUTH_CLIENT_SECRET: "of the deployment",
   });
-  expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY, "of the deployment"]));
+  expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY]));
 });
 
 test("MIC_TRUST_PROXY accepts addresses and ranges of a load balancer", () => {
@@ -103,7 +104,6 @@ test.each([
   ["MIC_PUBLIC_URL", "https://mic.example.org/somewhere"],
   ["MIC_PUBLIC_URL", "https://user@mic.example.org"],
   ["MIC_AUTH_ISSUER", "http://login.example.org"],
-  ["MIC_AUTH_TOKEN_VALIDATION", "opaque"],
   ["MIC_AUTH_SCOPE_READ", "mic read"],
   ["MIC_AUTH_SIGN_IN_SCOPES", "openid,  mic:read"],
   ["MIC_DATABASE_URL", "mysql://db"],
@@ -129,11 +129,6 @@ test.each([
   ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /MIC_DOWNLOAD_LINK_SECONDS/],
   ["MIC_STATE_DIR of a single-user server", { ...REQUIRED, MIC_STATE_DIR: "1" }, /MIC_DATABASE_URL/],
   ["MIC_EMULATOR of a single-user server", { ...REQUIRED, MIC_EMULATOR: "1" }, /mic-mcp emulator/],
-  [
-    "introspection without credentials",
-    { ...REQUIRED, MIC_AUTH_TOKEN_VALIDATION: "introspection" },
-    /MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/,
-  ],
   ["a missing key file", { ...WITHOUT_KEYS, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
   ["a short key", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: "first c2hvcnQ=" }, /line 1 is not .*openssl rand -base64 32/],
   ["no key", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: "# nothing" }, /no line has a key/],

@@ -7,7 +7,7 @@ import type { Transport } from "../../api-client/transport.ts";
 import { type Caller, callerId, RIGHTS } from "../caller.ts";
 import type { SignInSettings } from "../settings.ts";
 import { createProvider, TokenRefused } from "./provider.ts";
-import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
+import { createJwtVerifier } from "./verifiers.ts";
 
 /** The values of a token that decide about access, as operators need them to find the cause of a refusal. */
 export type TokenFacts = Pick<Caller, "issuer" | "audiences" | "scopes" | "groups">;
@@ -105,7 +105,7 @@ function toCaller(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): C
   };
 }
 
-export interface AccessTokenOptions extends ClaimRules, Pick<SignInSettings, "tokens" | "client"> {
+export interface AccessTokenOptions extends ClaimRules {
   readonly transport: Transport;
   now(): number;
   monotonicMs(): number;
@@ -114,42 +114,29 @@ export interface AccessTokenOptions extends ClaimRules, Pick<SignInSettings, "to
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 const MAX_CACHED_TOKENS = 10_000;
-const JWT_CACHE_MS = 60_000;
-const INTROSPECTION_CACHE_MS = 30_000;
-/** Short, because a new token may not have reached all nodes of a provider yet. */
-const REFUSED_CACHE_MS = 10_000;
+const CACHE_MS = 60_000;
 const MAX_TOKEN_CHARS = 24_576;
 
-/** The caches contain hashes, so that they do not contain tokens. */
+/** The cache contains hashes, so that it does not contain tokens. */
 const hashToken = (token: string): string => createHash("sha256").update(token).digest("base64");
 
-/** `now`: milliseconds since 1970. Introspection needs `client`; without it, tokens are checked as JWTs. */
+/** `now`: milliseconds since 1970. */
 export function createAccessTokens(options: AccessTokenOptions) {
-  const { tokens, client, now, monotonicMs } = options;
+  const { now, monotonicMs } = options;
   const provider = createProvider(options);
-  const cacheMs = tokens === "jwt" ? JWT_CACHE_MS : INTROSPECTION_CACHE_MS;
-  const verifier =
-    tokens === "introspection" && client
-      ? createIntrospection(provider, { client, cacheMs, now })
-      : createJwtVerifier(provider, monotonicMs);
-  const cacheOptions = { max: MAX_CACHED_TOKENS, ttlResolution: 0, perf: { now } };
-  /** Separate, so that refused tokens do not displace accepted ones. JWTs are not in it: they are checked without a request. */
-  const refused = new LRUCache<string, TokenRefused>({ ...cacheOptions, ttl: REFUSED_CACHE_MS });
-  /** By hash. Concurrent requests with the same new token share one check. */
+  const verifier = createJwtVerifier(provider, monotonicMs);
+  /** By hash. Concurrent requests with the same new token share one check. Refused tokens do not displace accepted ones. */
   const accepted = new LRUCache<string, Caller, string>({
-    ...cacheOptions,
-    ttl: cacheMs,
+    max: MAX_CACHED_TOKENS,
+    ttlResolution: 0,
+    perf: { now },
+    ttl: CACHE_MS,
     ignoreFetchAbort: true,
     async fetchMethod(hash, _stale, { options: entry, context: token }) {
-      try {
-        const caller = toCaller(await verifier.verifyClaims(token, hash), options);
-        // A time of 0 would mean that the entry never expires.
-        entry.ttl = Math.max(1, Math.min(cacheMs, caller.expiresAt - now()));
-        return caller;
-      } catch (error) {
-        if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
-        throw error;
-      }
+      const caller = toCaller(await verifier.verifyClaims(token, hash), options);
+      // A time of 0 would mean that the entry never expires.
+      entry.ttl = Math.max(1, Math.min(CACHE_MS, caller.expiresAt - now()));
+      return caller;
     },
   });
 
@@ -162,10 +149,7 @@ export function createAccessTokens(options: AccessTokenOptions) {
     /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
     async verify(token: string): Promise<Caller> {
       if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
-      const hash = hashToken(token);
-      const refusal = refused.get(hash);
-      if (refusal) throw refusal;
-      return await accepted.forceFetch(hash, { context: token });
+      return await accepted.forceFetch(hashToken(token), { context: token });
     },
   };
 }

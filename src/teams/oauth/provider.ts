@@ -46,7 +46,6 @@ const Metadata = z.looseObject({
   authorization_endpoint: url,
   token_endpoint: url,
   jwks_uri: url.optional(),
-  introspection_endpoint: url.optional(),
   response_types_supported: z.array(z.string()).default(["code"]),
 });
 export type ProviderMetadata = z.infer<typeof Metadata>;

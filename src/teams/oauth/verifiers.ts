@@ -1,10 +1,7 @@
-// Checks access tokens: JWTs with the keys that the identity provider publishes, opaque tokens by introspection (RFC 7662).
+// Verifies access tokens (JWTs) with the keys that the identity provider publishes.
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
-import * as oauth from "oauth4webapi";
-import * as z from "zod/v4";
 import { errorCode, errorMessage } from "../../core/failure.ts";
-import type { SignInSettings } from "../settings.ts";
 import { type Provider, ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "./provider.ts";
 
 /** Asymmetric signatures only: any attacker could make a token with `none`, or with the public key as an HMAC key. */
@@ -116,15 +113,8 @@ function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicM
   };
 }
 
-/** Checks tokens of one provider. The methods throw TokenRefused or ProviderUnavailable. */
-export interface Verifier {
-  /** Returns the claims of a valid token. `hash`: the hash of the token, by which the verifier stores facts about it. */
-  verifyClaims(token: string, hash: string): Promise<unknown>;
-  ready(): Promise<void>;
-}
-
-/** Verifies JWTs without a request to the provider, except to read its keys. */
-export function createJwtVerifier(provider: Provider, monotonicMs: () => number): Verifier {
+/** Verifies tokens of one provider without a request, except to read its keys. The methods throw TokenRefused or ProviderUnavailable. */
+export function createJwtVerifier(provider: Provider, monotonicMs: () => number) {
   let cached: { readonly jwksUri: string; readonly keys: ReturnType<typeof createSigningKeys> } | undefined;
 
   async function getKeys() {
@@ -136,7 +126,8 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
   }
 
   return {
-    async verifyClaims(token, hash) {
+    /** Returns the claims of a valid token. `hash`: the hash of the token, by which the verifier stores facts about it. */
+    async verifyClaims(token: string, hash: string): Promise<unknown> {
       const keys = await getKeys();
       try {
         const { payload, protectedHeader } = await jwtVerify(token, (header, jws) => keys.findKey(hash, header, jws), {
@@ -158,7 +149,7 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
       }
     },
 
-    async ready() {
+    async ready(): Promise<void> {
       const keys = await getKeys();
       if (keys.hasKeys()) return;
       try {
@@ -166,116 +157,6 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
       } catch (error) {
         throw new ProviderUnavailable(`the identity provider's keys could not be read: ${errorMessage(error)}`);
       }
-    },
-  };
-}
-
-export interface IntrospectionOptions {
-  readonly client: NonNullable<SignInSettings["client"]>;
-  /** Validity, in milliseconds, of a token whose introspection response has no `exp`. */
-  readonly cacheMs: number;
-  now(): number;
-}
-
-const IntrospectionResponse = z.looseObject({
-  iss: z.string().optional(),
-  exp: z.number().optional(),
-  nbf: z.number().optional(),
-  sub: z.string().nullish(),
-  username: z.string().nullish(),
-  client_id: z.string().nullish(),
-});
-
-/** Claims that some providers use to identify a user, instead of `sub` and `username` (Cloud Foundry UAA, OpenID Connect). */
-const OTHER_USER_CLAIMS = ["user_id", "user_name", "preferred_username", "email"];
-const DERIVED_SUBJECT = /^(?:username|client):/;
-
-/**
- * Returns the subject of the caller. `sub` and `username` are both optional (RFC 7662, 2.2). A subject that is derived from another member
- * has a prefix. A `sub` with such a prefix is refused, so no username or client id can equal the `sub` of a user. All users of a client
- * have the same `client_id`, so it is the subject only if the response names no user (client credentials). Throws TokenRefused.
- */
-function subjectOf(answer: z.infer<typeof IntrospectionResponse>): string {
-  const { sub, username, client_id: clientId } = answer;
-  if (sub) {
-    if (!DERIVED_SUBJECT.test(sub)) return sub;
-    throw new TokenRefused("The token's subject begins with username: or client:, which this server reserves.");
-  }
-  if (username) return `username:${username}`;
-  const hasUserClaim = OTHER_USER_CLAIMS.some((claim) => (answer[claim] ?? "") !== "");
-  if (clientId && !hasUserClaim) return `client:${clientId}`;
-  throw new TokenRefused("The identity provider did not identify the user: introspection must return sub or username.");
-}
-
-/** Verifies each token by a request to the introspection endpoint (RFC 7662). */
-export function createIntrospection(provider: Provider, { client, cacheMs, now }: IntrospectionOptions): Verifier {
-  async function getIntrospectionServer() {
-    const { issuer, introspection_endpoint } = await provider.metadata();
-    if (introspection_endpoint === undefined)
-      throw new ProviderUnavailable("the identity provider's metadata has no introspection_endpoint");
-    return { issuer, introspection_endpoint };
-  }
-
-  /** Most providers do not decode Basic credentials (RFC 6749, 2.3.1), so only characters that need it are encoded. */
-  const basic: oauth.ClientAuth = (_server, _client, _body, headers) => {
-    const credentials = [client.id, client.secret].map(encodeURIComponent).join(":");
-    headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);
-  };
-  const clientAuthentications = [basic, oauth.ClientSecretPost(client.secret)];
-
-  async function introspect(token: string): Promise<{ readonly active: boolean }> {
-    const server = await getIntrospectionServer();
-    const oauthClient = { client_id: client.id };
-    // The metadata was checked: its URLs use https, or http on this machine.
-    const options = { [oauth.customFetch]: provider.fetch, [oauth.allowInsecureRequests]: true };
-    const send = (authentication: oauth.ClientAuth) =>
-      oauth.introspectionRequest(server, oauthClient, authentication, token, options);
-    try {
-      const [first = basic, other = basic] = clientAuthentications;
-      let response = await send(first);
-      if (response.status === 400 || response.status === 401) {
-        const second = await send(other);
-        if (second.status === 200) {
-          response = second;
-          clientAuthentications.reverse();
-        }
-      }
-      if (response.status !== 200) {
-        const advice = response.status === 401 ? "; check MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET" : "";
-        throw new Error(`${server.introspection_endpoint} returned HTTP ${response.status}${advice}`);
-      }
-      return await oauth.processIntrospectionResponse(server, oauthClient, response);
-    } catch (error) {
-      throw new ProviderUnavailable(`token introspection at the identity provider failed: ${errorMessage(error)}`, {
-        cause: error,
-      });
-    }
-  }
-
-  return {
-    async verifyClaims(token) {
-      const response = await introspect(token);
-      if (!response.active) throw new TokenRefused("The token is expired, revoked or not yet valid.", "expired_token");
-      const claims = IntrospectionResponse.safeParse(response).data;
-      if (!claims) throw new ProviderUnavailable("the identity provider's introspection response is invalid");
-      if (claims.iss !== undefined && claims.iss !== provider.issuer)
-        throw new TokenRefused("The token has another issuer.");
-      const nowSeconds = now() / 1_000;
-      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds)
-        throw new TokenRefused("The token has expired.", "expired_token");
-      if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not yet valid.");
-      const { client_id: clientId, ...others } = claims;
-      return {
-        exp: nowSeconds + cacheMs / 1_000,
-        ...others,
-        ...(clientId && { client_id: clientId }),
-        sub: subjectOf(claims),
-      };
-    },
-
-    /** Sends a real request: a wrong secret or endpoint would otherwise appear only when a user signs in. */
-    async ready() {
-      await introspect("readiness-probe");
     },
   };
 }

@@ -8,11 +8,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { freePort } from "../../support/free-port.ts";
-import { AGENT, DEPLOYMENT, followRedirects, SCOPES, startIdentityProvider } from "../../support/identity-provider.ts";
+import { AGENT, followRedirects, SCOPES, startIdentityProvider } from "../../support/identity-provider.ts";
 import { isInstalled, launchProcess } from "../../support/process.ts";
 
-/** A client secret with the characters that some providers decode in Basic credentials, and others do not. */
-export const CLIENT = { id: DEPLOYMENT.id, secret: "a-secret_with.dots" } as const;
 /** Groups of the user; the first is a team's. */
 const GROUPS = ["group-1", "staff"] as const;
 const USER = { name: "dwho", password: "dwho" } as const;
@@ -116,10 +114,6 @@ const startGlewlwyd: StartProvider = async (resource) => {
       ...{ client_id: AGENT.id, confidential: false, redirect_uri: [AGENT.redirectUrl], enabled: true },
       authorization_type: ["code", "refresh_token"],
     });
-    await admin.send("POST", "client/", {
-      ...{ client_id: CLIENT.id, client_secret: CLIENT.secret, confidential: true, enabled: true },
-      ...{ token_endpoint_auth_method: ["client_secret_basic"], authorization_type: ["client_credentials"] },
-    });
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     await admin.send("POST", "mod/plugin/", {
       ...{ module: "oidc", name: "oidc", display_name: "oidc", enabled: true },
@@ -141,8 +135,6 @@ const startGlewlwyd: StartProvider = async (resource) => {
         "resource-allowed": true,
         "resource-scope": Object.fromEntries(scopes.map((scope) => [scope, [resource]])),
         "additional-parameters": [{ "user-parameter": "groups", "token-parameter": "groups" }],
-        "introspection-revocation-allowed": true,
-        "introspection-revocation-allow-target-client": true,
       },
     });
     const user = await signIn(USER.name, USER.password);
@@ -205,7 +197,6 @@ const createLemonldapConfiguration = (origin: string, resource: string, folder: 
         [relyingParty("AccessTokenSignAlg")]: "RS256",
         [relyingParty("AdditionalAudiences")]: resource,
       },
-      deployment: { [relyingParty("ClientID")]: CLIENT.id, [relyingParty("ClientSecret")]: CLIENT.secret },
     },
     oidcRPMetaDataExportedVars: { agent: { groups: "groups" } },
     oidcRPMetaDataOptionsExtraClaims: { agent: { [SCOPES.read]: "groups" } },
@@ -258,7 +249,7 @@ export const PROVIDERS: readonly ProviderCase[] = [
     name: "oidc-provider",
     missing: undefined,
     async start() {
-      const provider = await startIdentityProvider({ groupsOf: () => GROUPS, clientSecret: CLIENT.secret });
+      const provider = await startIdentityProvider({ groupsOf: () => GROUPS });
       return { ...provider, origin: provider.issuer, browse: (url) => provider.browse(url, USER.name) };
     },
   },
