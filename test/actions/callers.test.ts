@@ -6,6 +6,7 @@ import type { ActionCall } from "../../src/actions/actions.ts";
 import { openJournal } from "../../src/actions/journal.ts";
 import { inputKey, processingKey, textKey } from "../../src/contract/scalars.ts";
 import { Failure, toReport } from "../../src/core/failure.ts";
+import { say } from "../../src/core/text.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createCallerActions } from "../../src/teams/tenancy/caller-actions.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -39,8 +40,8 @@ async function openCallerFixture() {
     if (former && former.body !== body)
       throw new Failure({
         ...{ kind: "conflict", retryable: false, sideEffect: "none" },
-        message: `The key ${key} was used with another body.`,
-        next: `Use another key than ${key}.`,
+        message: say`The key ${key} was used with another body.`,
+        next: say`Use another key than ${key}.`,
         fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${key}` }],
       });
     const execution = former ?? { body, id: `job-${executed.size + 1}` };
