@@ -138,7 +138,7 @@ export interface ActionCallerOptions {
   readonly listedServiceName?: () => Promise<string | undefined>;
   readonly observer?: ActionObserver;
   /** Maps a key that this caller names to the Idempotency-Key that the API receives. Default: the same key. */
-  readonly upstreamKey?: (key: string) => string | undefined;
+  readonly upstreamKey?: (key: string) => Promise<string | undefined>;
   /** Removes these credentials' secrets from outcomes. Secrets that no outcome may contain are removed in any case. */
   readonly redact?: (text: string) => string;
 }
@@ -196,7 +196,7 @@ export function createActions(
     listedServiceName = serviceName,
     readSecret = async () => undefined,
     observer = NO_OBSERVER,
-    upstreamKey = () => undefined,
+    upstreamKey = async () => undefined,
     redact: redactOwn,
   }: ActionCallerOptions,
 ) {
@@ -296,15 +296,15 @@ export function createActions(
 
   const hasTimeToPoll = ({ context }: ActionCall): boolean => timeLeftMs(context, timing) >= MARGIN_MS + POLL_MS;
 
-  const toNewAction = (
+  const toNewAction = async (
     service: string,
     call: ActionCall,
     { canonical, ...identity }: ActionIdentity,
     request: EncodedRequest,
-  ): NewAction => ({
+  ): Promise<NewAction> => ({
     service,
     key: call.explicitKey ?? call.proposedKey ?? generateKey(),
-    upstreamKey: call.explicitKey === undefined ? undefined : upstreamKey(call.explicitKey),
+    upstreamKey: call.explicitKey === undefined ? undefined : await upstreamKey(call.explicitKey),
     tool: call.tool,
     arguments: canonical,
     isExplicit: call.explicitKey !== undefined,
@@ -362,7 +362,7 @@ export function createActions(
           if (state === "rejected") assertSameNotes(live, identity);
         }
 
-        const action = live ?? toNewAction(service, call, identity, await call.prepare());
+        const action = live ?? (await toNewAction(service, call, identity, await call.prepare()));
         const isOwned = live?.state === "in_progress" && !isAbandoned(openedJournal, live);
         if (isOwned || inFlight.has(action)) {
           const stillBusyFailure = () =>

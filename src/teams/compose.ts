@@ -33,6 +33,7 @@ import { createRestoreNotice } from "./tenancy/restore-notice.ts";
 import { createRuntimes, type RuntimeCaller } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, type Team } from "./tenancy/teams.ts";
+import { createUpstreamSecret } from "./tenancy/upstream-secret.ts";
 import type { TimeRange } from "./variables.ts";
 
 /** Maximum connections to one API, and the part of them that one team may use at the same time. */
@@ -40,8 +41,6 @@ const CONNECTIONS = 64;
 const TEAM_CONNECTIONS = 8;
 /** Instances detect a change of a team within this time. */
 const TEAMS_REFRESH_MS = 2_000;
-/** The derivation purpose of the secret for upstream idempotency keys. */
-const UPSTREAM_KEYS = "wire";
 
 /** Settings of a deployment. `startTelemetry` is absent if telemetry is off. */
 export type Deployment = DeploymentSettings & { readonly startTelemetry?: StartTelemetry | undefined };
@@ -79,7 +78,7 @@ export function composeTeams(deployment: Deployment) {
   const audit = createAudit(database, log);
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
-  const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
+  const upstreamSecret = createUpstreamSecret(database, encryption, secretKeys);
   let restoreGap = deployment.restoreGap;
   // The operator's range replaces those that were detected before the start.
   let latestLossMs = restoreGap === undefined ? 0 : now();
@@ -97,6 +96,7 @@ export function composeTeams(deployment: Deployment) {
     monotonicMs: () => performance.now(),
     async run() {
       await check();
+      await upstreamSecret.read();
       const counts = await (await journal.open()).countUnresolved();
       unknown = counts.unknown;
       return { ...counts, ...(restoreGap && { restoreGap }) };
@@ -142,7 +142,7 @@ export function composeTeams(deployment: Deployment) {
         redact: redactor.redact,
         observer: createActionObserver(database, auditor),
         caller,
-        secret: upstreamSecret,
+        readUpstreamSecret: upstreamSecret.read,
         workspaceId: team?.workspaceId,
         onRefused: (reason) => recordRefusal("team_jobs_limited", { team: auditor.team, caller, reason }),
       }),

@@ -53,7 +53,7 @@ async function openCallerFixture() {
   };
 
   function createCaller(name: string, serviceName = async () => SERVICE) {
-    const own = createCallerActions(context, { serviceName, caller: name, secret: SECRET });
+    const own = createCallerActions(context, { serviceName, caller: name, readUpstreamSecret: async () => SECRET });
     return {
       actions: own,
       async submit(recipeVersionId: string, explicitKey?: string) {

@@ -10,6 +10,7 @@ import { rotateKeys } from "../../src/teams/commands/teams.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { createEncryption, type Purpose, readSecretKeys } from "../../src/teams/encryption.ts";
 import { createSecrets } from "../../src/teams/tenancy/secrets.ts";
+import { createUpstreamSecret } from "../../src/teams/tenancy/upstream-secret.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/fixtures.ts";
@@ -25,7 +26,7 @@ import {
   openTeams,
   RED,
 } from "./deployment.ts";
-import { describeWithPostgres } from "./services.ts";
+import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 /** Records the credentials and tokens of requests to the API until the running test ends. */
 function recordCredentials(): readonly string[] {
@@ -113,6 +114,9 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const keys = `${createKeyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });
     const client = await connectClient(instance);
+    const action = { ...(await jobArguments(service, FILE.succeeds)), idempotencyKey: "the key of the caller" };
+    const submitted = await (await connectClient(await instanceForTest(place))).callTool("submit_job", action);
+    expect(submitted.error).toBeUndefined();
     const messages: string[] = [];
     const teams = await openTeams(place.url);
     const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keys)), now: Date.now });
@@ -128,24 +132,20 @@ describeWithPostgres("secrets of teams", (postgres) => {
     })();
     const recordChange = (team: string, what: string) => messages.push(`${team}: ${what}`);
     const print = (text: string) => messages.push(text);
-    const readActions = async () => [];
-    const migrate = async () => undefined;
-    const options = {
-      firstKey: "two",
-      recordChange,
-      readActions,
-      migrate,
-      print,
-      baseUrl: undefined,
-      issuer: undefined,
-    };
+    const database = await databaseForTest(place.url);
+    const upstreamSecret = createUpstreamSecret(database, createEncryption(readSecretKeys(keys)), readSecretKeys(keys));
+    const options = { upstreamSecret, firstKey: "two", recordChange, print };
     expect(await rotateKeys({ teams, secrets, ...options })).toBe(0);
     isDone = true;
     await calling;
     expect(failed).toEqual([]);
-    expect(messages).toEqual(["red: keys rotated", expect.stringContaining(": 1 now, 0 before")]);
+    expect(messages).toEqual(["red: keys rotated", expect.stringContaining(": 2 now, 0 before")]);
     const newKeyInstance = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
-    expect((await (await connectClient(newKeyInstance)).callTool("list_jobs")).isError).toBe(false);
+    const newKeyClient = await connectClient(newKeyInstance);
+    expect((await newKeyClient.callTool("list_jobs")).isError).toBe(false);
+    await database.query("DELETE FROM actions");
+    await newKeyClient.callTool("submit_job", action);
+    expect(await service.countEffects("createMicJob")).toBe(1);
   });
 
   test("a secret that was altered, or encrypted with another key or for another team, is not_configured with the fix", async () => {

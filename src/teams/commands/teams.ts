@@ -28,12 +28,14 @@ import {
   type Teams,
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
+import { createUpstreamSecret, type UpstreamSecret } from "../tenancy/upstream-secret.ts";
 
 type TeamFlags = ArgumentsOf<"teams">["values"];
 
 export interface Manager {
   readonly teams: Teams;
   readonly secrets: Secrets;
+  readonly upstreamSecret: Pick<UpstreamSecret, "reencrypt">;
   readonly firstKey: string;
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
@@ -303,7 +305,14 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
 }
 
 /** Encrypts all secrets in the database with the first key. Resolves with 1 if some cannot be decrypted, else with 0. */
-export async function rotateKeys({ teams, secrets, firstKey, recordChange, print }: Manager): Promise<number> {
+export async function rotateKeys({
+  teams,
+  secrets,
+  upstreamSecret,
+  firstKey,
+  recordChange,
+  print,
+}: Pick<Manager, "teams" | "secrets" | "upstreamSecret" | "firstKey" | "recordChange" | "print">): Promise<number> {
   const counts = { put: 0, kept: 0, files: 0 };
   const broken: string[] = [];
   for (const { name, secret } of await teams.list()) {
@@ -322,6 +331,12 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
       if (!(error instanceof DecryptionError)) throw error;
       broken.push(`${name}: ${error.message}. Run mic-mcp teams rotate-secret ${name} to replace the secret.`);
     }
+  }
+  try {
+    counts[(await upstreamSecret.reencrypt()) ? "put" : "kept"] += 1;
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    broken.push(`upstream keys: ${error.message}. Add that key to the key file again.`);
   }
   print(
     `Secrets encrypted with key ${firstKey}: ${counts.put} now, ${counts.kept} before. Secrets in files: ${counts.files}. Secrets that could not be decrypted: ${broken.length}.`,
@@ -396,12 +411,14 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
   const { database, journal, migrate, close } = openDatabase(settings);
+  const encryption = createEncryption(settings.secretKeys);
   const audit = createAudit(database, {
     warn: (facts, message) => void process.stderr.write(`${message}: ${inJson(facts)}\n`),
   });
   const manager: Manager = {
     teams: createTeams(database),
-    secrets: createSecrets({ encryption: createEncryption(settings.secretKeys), now: Date.now }),
+    secrets: createSecrets({ encryption, now: Date.now }),
+    upstreamSecret: createUpstreamSecret(database, encryption, settings.secretKeys),
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,

@@ -19,13 +19,13 @@ function createCallerServiceName(service: string, caller: string): string {
 
 /**
  * Derives the upstream idempotency key from a caller and their key. All callers of a team are one client to the API, so no caller may be
- * able to choose the key of another. `secret`: a secret of the deployment, 32 bytes. The result matches all three key grammars of the
+ * able to choose the key of another. `readSecret` returns a secret of the deployment, 32 bytes. The result matches all three key grammars of the
  * contract, like a key of `generateKey` (docs/contract.md, 4.2).
  */
 const createUpstreamKeyMapper =
-  (secret: Uint8Array, caller: string) =>
-  (key: string): string =>
-    `mic-${createHmac("sha256", secret)
+  (readSecret: () => Promise<Uint8Array>, caller: string) =>
+  async (key: string): Promise<string> =>
+    `mic-${createHmac("sha256", await readSecret())
       .update(JSON.stringify([caller, key]))
       .digest("hex")
       .slice(0, 32)}`;
@@ -45,8 +45,8 @@ export const createActionObserver = (database: Pick<Database, "query">, auditor:
 
 interface CallerActionsOptions extends Omit<ActionCallerOptions, "listedServiceName" | "upstreamKey"> {
   readonly caller: string;
-  /** The secret for upstream idempotency keys. */
-  readonly secret: Uint8Array;
+  /** Returns the secret of the upstream idempotency keys. */
+  readonly readUpstreamSecret: () => Promise<Uint8Array>;
   /** The only workspace of the caller's team; undefined without a team. */
   readonly workspaceId?: string | undefined;
   /** Receives the reason if the observer refused a new action. */
@@ -55,12 +55,12 @@ interface CallerActionsOptions extends Omit<ActionCallerOptions, "listedServiceN
 
 export function createCallerActions(
   context: ActionContext,
-  { caller, secret, workspaceId, onRefused, serviceName, ...options }: CallerActionsOptions,
+  { caller, readUpstreamSecret, workspaceId, onRefused, serviceName, ...options }: CallerActionsOptions,
 ): Actions {
   const actions = createActions(context, {
     ...options,
     serviceName: async () => createCallerServiceName(await serviceName(), caller),
-    upstreamKey: createUpstreamKeyMapper(secret, caller),
+    upstreamKey: createUpstreamKeyMapper(readUpstreamSecret, caller),
   });
   return {
     ...actions,
