@@ -86,7 +86,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
       const stored = await find(service, key);
       return stored?.owner === owner && isOwnWrite(stored) ? stored : undefined;
     });
-    if (written?.key === key) confirm?.(written);
+    if (written) confirm?.(written);
     return written;
   }
 

@@ -158,7 +158,7 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
     retryAfterSeconds: waitSeconds,
     ...(refusal.fieldErrors?.length && { fieldErrors: refusal.fieldErrors }),
   };
-  return { ...facts, next: toText(refusalAdvice(endpoint, facts)) };
+  return { ...facts, next: toText(refusalAdvice(endpoint, facts, now)) };
 }
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";

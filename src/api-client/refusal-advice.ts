@@ -90,14 +90,14 @@ function rejectedAdvice({ id }: Endpoint): string {
 const DAY_MS = 86_400_000;
 
 /** Advice on a key that the API has from another request: from another client, or from one that the journal does not contain. */
-function knownKeyAdvice({ id }: Endpoint): string {
-  const createdSince = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+function knownKeyAdvice({ id }: Endpoint, now: number): string {
+  const createdSince = new Date(now - DAY_MS).toISOString().slice(0, 10);
   const jobs = id === "createMicJob" ? ` list_jobs ${JSON.stringify({ createdSince })} shows its job.` : "";
   return `The API has this idempotencyKey from another request, maybe of another client.${jobs} A new idempotencyKey runs this call as a new action.`;
 }
 
-/** Returns advice in one or two sentences. */
-export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
+/** Returns advice in one or two sentences. `now`: milliseconds since 1970. */
+export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts, now: number): string {
   const { kind, code = "", retryable, retryAfterSeconds } = facts;
   if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;
   if (kind === "unauthorized")
@@ -108,7 +108,7 @@ export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
   if (/capability/i.test(code))
     return "get_capabilities shows what this workspace may do and its limits. If more is needed, ask the user to contact the operator of the API.";
   // As above: the contract's term is "Idempotency-Key".
-  if (/idempotency/i.test(code)) return knownKeyAdvice(endpoint);
+  if (/idempotency/i.test(code)) return knownKeyAdvice(endpoint, now);
   if (canCorrect(endpoint, facts)) return "Correct the fields named above and call again.";
   if (retryable) return callAgainAdvice();
   if (kind === "forbidden") return forbiddenAdvice(endpoint, facts);
