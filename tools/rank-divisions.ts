@@ -1,8 +1,10 @@
 // This module defines rank_divisions, which ranks, filters and totals states or districts.
+
 import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
+import { CALL_LIMIT_SECONDS } from "../src/core/time-limits.ts";
 import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/name-forms.ts";
@@ -108,7 +110,7 @@ function incompleteFailure(coverage: Coverage): Failure {
     next:
       seconds === undefined
         ? "Call again later, or set states to all except those."
-        : `Call again in ${seconds} s with waitSeconds 45; the lists that were read are kept.`,
+        : `Call again in ${seconds} s with waitSeconds ${CALL_LIMIT_SECONDS}; the lists that were read are kept.`,
   });
 }
 

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
+import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import { isTransient, parseRetryAfter } from "./classify.ts";
 import { TransportError, type WireResponse } from "./transport.ts";
 
 // There are three time limits: for a tool call, for each attempt in it, and the least time that must be left to start an attempt.
 
-/** A tool call ends within this time, retries included. Many clients give up after 60 s. */
-export const CALL_LIMIT_MS = 45_000;
+export const CALL_LIMIT_MS = CALL_LIMIT_SECONDS * 1_000;
 /** Time limit of one attempt. A lost response must leave time for a second attempt. */
 export const ATTEMPT_LIMIT_MS = 20_000;
 /** No attempt starts with less time left than this. */

@@ -1,6 +1,6 @@
 // This module downloads assets to files in constant memory: it hashes and writes a partial file first, and never overwrites a
 // file.
-// A download outlives its tool call: a call waits at most 45 s, and the next call with the same arguments continues to wait.
+// A download outlives its tool call: a call waits until its time limit, and the next call with the same arguments continues to wait.
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";

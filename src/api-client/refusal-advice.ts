@@ -1,8 +1,10 @@
 // This module advises on a rejection by the API. It names a tool call only if that call can help with this operation and rejection.
+
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { FailureFacts } from "../core/failure.ts";
 import { AGENT, render } from "../core/text.ts";
+import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import { idKindOf } from "./id-kinds.ts";
 
 const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean =>
@@ -60,7 +62,7 @@ function forbiddenAdvice(endpoint: Endpoint, facts: FailureFacts): string {
   const requestId = endpoint.id === "createMicJob" ? findProcessingRequest(facts) : undefined;
   if (requestId !== undefined)
     return (
-      `get_file_processing_request ${JSON.stringify({ requestId, waitSeconds: 45 })} shows the review. ` +
+      `get_file_processing_request ${JSON.stringify({ requestId, waitSeconds: CALL_LIMIT_SECONDS })} shows the review. ` +
       "Once the request is APPROVED, the same call runs the job. A review can take days: tell the user."
     );
   if (endpoint.api === "playground")

@@ -110,7 +110,7 @@ interface CallOptions {
   readonly words: readonly string[];
   readonly input?: string;
   readonly isConfirmed: boolean;
-  /** Time limit of the call (default 45 s, or until the end of a request that is in flight then). */
+  /** Time limit of the call (default `CALL_LIMIT_MS`, or until the end of a request that is in flight then). */
   readonly timeoutSeconds?: number;
 }
 

@@ -1,6 +1,8 @@
 // Defines the table of commands, from which help, completion, parsing and docs/use/commands.md are derived.
+
 import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
+import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 
 export interface Command {
   readonly name: string;
@@ -98,7 +100,7 @@ export const COMMANDS = {
       "--input '{…}'": "arguments as a JSON object",
       ...JSON_FLAG,
       ...EMULATOR_FLAG,
-      "--timeout SECONDS": "stop after this time (default: 45 s, and the end of a request in flight)",
+      "--timeout SECONDS": `stop after this time (default: ${CALL_LIMIT_SECONDS} s, and the end of a request in flight)`,
       "--yes": "run cancel_job and RESTART without asking for confirmation",
     },
     examples: [

@@ -1,4 +1,5 @@
 // Handles the arguments of tools: shared fields, their listing, their validation, and their conversion to the request of an endpoint.
+
 import { isLosslessNumber } from "lossless-json";
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
@@ -19,12 +20,13 @@ import {
 } from "../contract/json.ts";
 import { MAX_SAFE } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
+import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import { excerpt } from "../core/untrusted-text.ts";
 import { describeIssue, refuseAbsentTexts, throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
-export const waitSeconds = z.int().min(0).max(45).describe("Default 0.").optional();
+export const waitSeconds = z.int().min(0).max(CALL_LIMIT_SECONDS).describe("Default 0.").optional();
 
 /** A string that is validated, but whose pattern is left out of `tools/list`: agents copy it from a result. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
@@ -37,8 +39,8 @@ export const MAX_JOBS = 50;
 
 export const jobIds = z.array(stringValidatedBy(getMicJob.pathParameters.shape.jobId)).min(1).max(MAX_JOBS);
 
-export const LONG_WAIT_SECONDS = 45;
-/** For tools whose purpose is to wait: the limit for the whole call in seconds (default: the maximum, 45 s). */
+export const LONG_WAIT_SECONDS = CALL_LIMIT_SECONDS;
+/** For tools whose purpose is to wait: the limit for the whole call in seconds (default: the maximum). */
 export const longWaitSeconds = z
   .custom<number>((value) => z.int().min(0).max(LONG_WAIT_SECONDS).safeParse(value).success, {
     error: `must be a whole number from 0 to ${LONG_WAIT_SECONDS}`,

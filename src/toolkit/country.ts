@@ -3,6 +3,7 @@
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import { formatCount } from "../core/counts.ts";
+import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import {
   type Coverage,
   canProgressWithin,
@@ -19,14 +20,13 @@ import type { NextStep } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
-const MAX_WAIT_SECONDS = 45;
-/** Part of a call's 45 s is reserved for building its response. */
-const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - RESPONSE_RESERVE_MS / 1000;
+/** Part of a call's time is reserved for building its response. */
+const LONGEST_WAIT_SECONDS = CALL_LIMIT_SECONDS - RESPONSE_RESERVE_MS / 1000;
 
 export const geographyWaitSeconds = z
   .int()
   .min(0)
-  .max(MAX_WAIT_SECONDS)
+  .max(CALL_LIMIT_SECONDS)
   .describe(`Default ${DEFAULT_WAIT_SECONDS}.`)
   .optional();
 
@@ -114,5 +114,5 @@ export function repeatWithMaxWait(
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
   const why = `waits for ${formatCount(countMissing(coverage), "list")}`;
-  return { tool: ctx.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
+  return { tool: ctx.tool, arguments: { ...args, waitSeconds: CALL_LIMIT_SECONDS }, why };
 }

@@ -1,4 +1,5 @@
 // Implements `mic-mcp serve --teams`: runs one instance of a deployment until it receives a signal.
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import type { HttpFlags } from "../../cli/commands.ts";
 import { logCrashes } from "../../cli/log.ts";
 import { serveUntilSignal } from "../../cli/signals.ts";
@@ -13,7 +14,8 @@ import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings } from "../settings.ts";
 
-const DRAIN_MS = 45_000;
+/** Calls in flight can end. */
+const DRAIN_MS = CALL_LIMIT_MS;
 const CLOSE_MS = 2_000;
 
 /** Adds the required rights to the HTTP service of a runtime: tools that write and `tasks/cancel` need `write`, all else needs `read`. */

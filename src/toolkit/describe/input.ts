@@ -1,7 +1,9 @@
 // This module describes inputs.
+
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
+import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import { pickSummaryFields, truncateToSeconds, unlistedText } from "../summary-view.ts";
 import { references } from "../uri.ts";
@@ -27,7 +29,7 @@ function advise(input: Input, readAt: number | undefined): Advice {
     };
   switch (state) {
     case "WAITING_SCAN": {
-      const wait = { tool: "get_input", arguments: { inputId: id, waitSeconds: 45 } } as const;
+      const wait = { tool: "get_input", arguments: { inputId: id, waitSeconds: CALL_LIMIT_SECONDS } } as const;
       return scanState === "UNAVAILABLE" || scanState === "STALE"
         ? {
             summary: `The input waits for a scan that is ${scanState}; a job needs it to be READY. If that does not change, ask the user to contact the API's operator.`,

@@ -1,6 +1,8 @@
 // This module describes jobs: the sentence and the next step for each state, the fields of the summary view, and the row in a list.
+
 import type { ResourceAction } from "../../actions/history.ts";
 import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
+import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import { formatJson, formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
@@ -73,7 +75,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * A job that has not changed for 1 h is not worth polling: in that time, 80 waits of 45 s return the same result. The contract does not
+ * A job that has not changed for 1 h is not worth polling: in that time, 80 waits return the same result. The contract does not
  * state how long a stage may take, so the agent is informed and decides.
  */
 const STALLED_AFTER_MS = HOUR_MS;
@@ -228,7 +230,11 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
         ? {
             isRoutine: true,
             summary: `${isNow}.`,
-            nextStep: { tool: "get_job", arguments: { jobId: id, waitSeconds: 45 }, why: "waits for it" },
+            nextStep: {
+              tool: "get_job",
+              arguments: { jobId: id, waitSeconds: CALL_LIMIT_SECONDS },
+              why: "waits for it",
+            },
           }
         : {
             summary: `${isNow}.${stalled} Ask the user whether to contact the API's operator or to cancel the job; waiting longer may not help.`,
@@ -334,7 +340,7 @@ export function retryRefusalText(job: Job): string | undefined {
     case "PREPARING":
     case "QUEUED":
     case "RUNNING":
-      return `The job is ${state}: get_job ${formatJson({ jobId: id, waitSeconds: 45 })} waits for its end.`;
+      return `The job is ${state}: get_job ${formatJson({ jobId: id, waitSeconds: CALL_LIMIT_SECONDS })} waits for its end.`;
     default:
       return undefined;
   }

@@ -1,5 +1,7 @@
 // This module describes operations.
+
 import type { Operation } from "../../contract/operation.ts";
+import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
@@ -26,7 +28,11 @@ function advise({ id, state, operationType, failure, resultResourceId, originati
       return {
         isRoutine: true,
         summary: `${name} is ${state}.`,
-        nextStep: { tool: "get_operation", arguments: { operationId: id, waitSeconds: 45 }, why: "waits for it" },
+        nextStep: {
+          tool: "get_operation",
+          arguments: { operationId: id, waitSeconds: CALL_LIMIT_SECONDS },
+          why: "waits for it",
+        },
       };
     case "SUCCEEDED":
       return { summary: `${name} SUCCEEDED.`, nextStep: readJob("shows the job now") };

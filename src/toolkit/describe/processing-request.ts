@@ -1,5 +1,7 @@
 // This module describes file-processing requests.
+
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
+import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import type { Advice, Describe, Status } from "../results.ts";
 import { pickSummaryFields, unlistedText } from "../summary-view.ts";
 import type { Ports } from "../tool-context.ts";
@@ -20,7 +22,7 @@ function advise(request: ProcessingRequest, port: string | undefined): Advice {
         summary: `The request is ${state}: a reviewer must approve it before a job may use the file.`,
         nextStep: {
           tool: "get_file_processing_request",
-          arguments: { requestId: id, waitSeconds: 45 },
+          arguments: { requestId: id, waitSeconds: CALL_LIMIT_SECONDS },
           why: "waits for the review, which can take days: tell the user",
         },
       };
