@@ -42,7 +42,7 @@ async function saveToFolder(
   const summary = `${startOf(file)}Saved ${formatToken(file.fileName)} to the download folder.${preview && start === undefined ? NO_PREVIEW : ""}`;
   const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
   const data = { summary, ...file, ...(start !== undefined && { preview: start }) };
-  return toolResult(ctx, data, { summary, lines: [saved, previewText(start)] });
+  return toolResult(data, { summary, lines: [saved, previewText(start)] });
 }
 
 async function createLink(
@@ -61,7 +61,7 @@ async function createLink(
     content ? undefined : previewText(preview),
   ];
   const data = { summary, ...facts, ...(preview !== undefined && { preview }) };
-  return toolResult(ctx, data, { summary, lines, file });
+  return toolResult(data, { summary, lines, file });
 }
 
 export const downloadAsset = defineTool({

@@ -221,7 +221,7 @@ export const findDistrict = defineTool({
       const { query: _query, ...shown } = toShown(found);
       // The source is in the text, in the answers of the other tools and in list_states.
       const dates = { vintage: formatDates(coverage, vintage) };
-      return toolResult(ctx, { ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
+      return toolResult({ ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
     }
     const found = findings.map(({ answer }) => answer);
     const answers: ShownDistricts[] = [];
@@ -235,6 +235,6 @@ export const findDistrict = defineTool({
     const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(ctx, { ...args }, coverage) : undefined;
     const summary = `${describeFindings(findings, coverage)}${countryAnswer.readings}`;
     const lines = [...notes, ...tableOf(found, true), line];
-    return toolResult(ctx, { answers, ...metadata }, { summary, nextStep, lines, drift });
+    return toolResult({ answers, ...metadata }, { summary, nextStep, lines, drift });
   },
 });

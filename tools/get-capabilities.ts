@@ -19,6 +19,6 @@ export const getCapabilities = defineTool({
   output: outputs.resource<CapabilitySet>(),
   async run({ view, ...query }, ctx) {
     const answer = await ctx.api.call(getMicPublicCapabilities, { query }, ctx);
-    return await resourceResult(answer, describeCapabilities, ctx, { view });
+    return await resourceResult(answer, describeCapabilities, { view });
   },
 });

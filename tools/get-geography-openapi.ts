@@ -23,6 +23,6 @@ export const getGeographyOpenapi = defineTool({
     const { value, drift } = await ctx.geography.openApi(ctx);
     const document = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withExactNumbers(part)]));
     const summary = `OpenAPI ${value.openapi}: ${formatCount(Object.keys(value.paths).length, "path")}.`;
-    return toolResult(ctx, document, { summary, lines: [compactJson(document)], drift });
+    return toolResult(document, { summary, lines: [compactJson(document)], drift });
   },
 });

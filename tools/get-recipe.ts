@@ -23,6 +23,6 @@ export const getRecipe = defineTool({
   async run({ view, ...path }, ctx) {
     const answer = await ctx.api.call(getMicExecutableRecipe, { path }, ctx);
     ctx.offers.remember([answer.value.data]);
-    return await resourceResult(answer, describeOffer, ctx, { view });
+    return await resourceResult(answer, describeOffer, { view });
   },
 });

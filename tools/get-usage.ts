@@ -23,6 +23,6 @@ export const getUsage = defineTool({
   }),
   output: outputs.resource<UsageSummary>(),
   async run({ view, ...query }, ctx) {
-    return await usageResult(await readUsage(query, ctx), query, view, ctx);
+    return await usageResult(await readUsage(query, ctx), query, view);
   },
 });

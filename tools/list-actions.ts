@@ -46,7 +46,6 @@ export const listActions = defineTool({
     const others = otherClientsText(await ctx.actions.countOfOtherClients());
     const actions = found.actions.map(rowOf);
     return toolResult<Listing>(
-      ctx,
       { actions },
       {
         summary: [summarizeList(found, state), others].filter(Boolean).join(" "),

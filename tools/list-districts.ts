@@ -79,7 +79,7 @@ export const listDistricts = defineTool({
     const none =
       districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
     const shown = districts.map(({ code, name, mandalCount: mandals }) => ({ code, name, mandals }));
-    return toolResult(ctx, value, {
+    return toolResult(value, {
       fields: { ...factsOf(value), districts: keyByCode(shown) },
       summary: `${countsText(value, code)}${none}${reading}`,
       lines: [

@@ -41,7 +41,7 @@ export const listStates = defineTool({
       return { code, name, districts, mandals };
     });
     const cells = rows.map((row) => Object.values(row));
-    return toolResult(ctx, value, {
+    return toolResult(value, {
       fields: { states: keyByCode(rows), vintage: formatListVintage(value) },
       summary: summaryOf(value),
       lines: [describeSource(value), formatTable(["code", "name", "districts", "mandals"], cells)],

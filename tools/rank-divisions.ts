@@ -175,7 +175,7 @@ export const rankDivisions = defineTool({
     const more = page && `More rows: offset ${page.nextOffset}`;
     const lines = [statistics, table, more, ...(answer.unlisted ?? []), ...consistency, line];
     const fields = { ...shortenRows(rows, args.by), ...answer, ...(page && { page }) };
-    return toolResult(ctx, { rows, ...answer }, { summary, nextStep, fields, lines, drift });
+    return toolResult({ rows, ...answer }, { summary, nextStep, fields, lines, drift });
   },
   async tabulate(args, ctx) {
     const { level, by, createdSince } = args;

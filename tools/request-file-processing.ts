@@ -86,7 +86,7 @@ async function readPending(
   const age = formatDuration(Math.max(0, now - Date.parse(createdAt)));
   const again = deriveRepeatKey(earlier.idempotencyKey);
   const notice = `Not requested again: ${formatToken(id)}, requested ${age} ago, is ${state}. To request it again, pass idempotencyKey ${again}.`;
-  return await resourceResult(answer, describeRequestWith(ctx), ctx, { notice });
+  return await resourceResult(answer, describeRequestWith(ctx), { notice });
 }
 
 export const requestFileProcessing = defineTool({

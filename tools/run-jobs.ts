@@ -303,7 +303,6 @@ export const runJobs = defineTool({
       later,
     ];
     return toolResult(
-      ctx,
       { results },
       {
         summary: sentences.filter(Boolean).join(" "),

@@ -1,8 +1,10 @@
 // This module defines save_table, which saves all rows of a listing call as a CSV file.
+
 import * as z from "zod/v4";
 import { fileNameSchema } from "../src/api-client/new-file.ts";
 import { jsonObject } from "../src/contract/json.ts";
 import { invalidArguments } from "../src/core/failure.ts";
+import { join, toText } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
@@ -48,7 +50,7 @@ export const saveTable = defineTool({
       why: "saves the rest to a file of its own",
     };
     const [sentence, line] = describeSaved(saved);
-    const summary = `${table.summary} ${sentence}`.trim();
-    return toolResult(ctx, { ...saved, ...fields }, { summary, nextStep, lines: [line, ...lines], drift, file });
+    const summary = join([toText(table.summary), toText(sentence)]);
+    return toolResult({ ...saved, ...fields }, { summary, nextStep, lines: [line, ...lines], drift, file });
   },
 });

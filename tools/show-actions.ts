@@ -24,7 +24,7 @@ export const showActions = defineTool({
   output: outputs.view<ShownActions>(),
   async run({ state }, ctx) {
     const { actions, counts } = await ctx.actions.list({ state, limit: MAX_SHOWN });
-    const read = toolResult<ShownActions>(ctx, { actions }, { summary: summarizeCounts(counts) });
+    const read = toolResult<ShownActions>({ actions }, { summary: summarizeCounts(counts) });
     const shown = "The user sees these actions, and may ask you to resolve one.";
     return toViewResult(read, actions.length === 0 ? "The user sees an empty list." : shown);
   },

@@ -33,7 +33,7 @@ export const showDivisions = defineTool({
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, ctx);
     const nextStep = facts.complete ? undefined : repeatWithMaxWait(ctx, args, facts.coverage);
     const shown: ShownDivisions = { level: args.level, rows, ...facts };
-    const read = toolResult(ctx, shown, { summary, nextStep, lines: [line], drift });
+    const read = toolResult(shown, { summary, nextStep, lines: [line], drift });
     return toViewResult(read, "The user sees these rows.");
   },
 });

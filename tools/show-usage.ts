@@ -19,14 +19,9 @@ export const showUsage = defineTool({
   async run(query, ctx) {
     const windows = await readUsage(query, ctx);
     // The view shows one window: if the API has no usage by MONTH, the longest.
-    const read = await resourceResult(
-      windows.at(-1) ?? windows[0],
-      (usage) => describeUsage(usage, query.window),
-      ctx,
-      {
-        view: "full",
-      },
-    );
+    const read = await resourceResult(windows.at(-1) ?? windows[0], (usage) => describeUsage(usage, query.window), {
+      view: "full",
+    });
     return toViewResult(read, "The user sees these quotas.");
   },
 });

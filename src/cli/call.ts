@@ -6,9 +6,11 @@ import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { abortFailure, Failure, type FailureKind } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { completeArguments, createToolContext } from "../mcp/tools/call.ts";
+import { agentReaderOf, type Outcome, runTool } from "../mcp/tools/call.ts";
+import { type Consent, PROCEED } from "../mcp/tools/confirmation.ts";
 import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
+import { type RenderedResult, renderResult, type ToolResult } from "../toolkit/results.ts";
 import type { ToolContext } from "../toolkit/tool-context.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
@@ -45,11 +47,11 @@ export async function formatHelpOfTool(name: string, environment: NodeJS.Process
 
 async function writeResult(
   tool: Tool,
+  { drift, requestId }: ToolResult,
+  { structured, text }: RenderedResult,
   exitCode: number,
-  result: Awaited<ReturnType<Tool["run"]>>,
   context: CommandContext,
 ): Promise<number> {
-  const { text, structured, drift, requestId } = result;
   const { runtime, flags, inProcess, isJson } = context;
   const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
@@ -80,15 +82,20 @@ async function askYesOrNo(question: string): Promise<boolean> {
 }
 
 /** Asks the user before a call that discards something. Actions in the journal were confirmed before. Throws Failure. */
-async function confirmCall(tool: Tool, args: Arguments, ctx: ToolContext, { config, ports }: Runtime) {
+async function confirmCall(
+  tool: Tool,
+  args: Arguments,
+  ctx: ToolContext,
+  { config, ports }: Runtime,
+): Promise<Extract<Consent, { readonly go: true }>> {
   const question = config.confirm === "never" ? undefined : tool.confirmationFor?.(args);
-  if (!question) return {};
+  if (!question) return PROCEED;
   if (question.actions) {
     const known = await Promise.all(question.actions.map((action) => ports.actions.findExisting(action)));
-    if (known.every(Boolean)) return {};
+    if (known.every(Boolean)) return PROCEED;
   }
   const prepared = await question.prepare(ctx);
-  if (!prepared) return {};
+  if (!prepared) return PROCEED;
   if (!isInteractive())
     throw createNotConfirmedFailure(
       "invalid_arguments",
@@ -102,7 +109,11 @@ async function confirmCall(tool: Tool, args: Arguments, ctx: ToolContext, { conf
       "Type yes, or add --yes.",
     );
   // The job version that the question described.
-  return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
+  return {
+    go: true,
+    shownVersion: prepared.resourceVersion,
+    ...(question.idempotencyKey !== undefined && { key: question.idempotencyKey }),
+  };
 }
 
 interface CallOptions {
@@ -138,25 +149,17 @@ export async function runToolCall(
   const signal = timeout === undefined ? context.signal : AbortSignal.any([context.signal, timeout]);
   const noteStop = (rest = ""): void =>
     progress.note(`${context.signal.aborted ? "Stopped" : `Stopped after ${timeoutSeconds} s (--timeout)`}${rest}.`);
-  const limits = () => ({
-    signal,
-    deadlineAt: systemTiming.clockMs() + limitMs,
-    onFailedAttempt: (failed: FailedAttempt) => progress.note(formatRetry(failed)),
-  });
-  let result: Awaited<ReturnType<Tool["run"]>>;
+  let outcome: Outcome;
   try {
-    const { args, workspaceId } = await completeArguments(tool, typed, runtime);
-    const confirmed = isConfirmed
-      ? {}
-      : await confirmCall(tool, args, createToolContext(runtime, tool.name, limits()), runtime);
-    result = await tool.run(
-      args,
-      createToolContext(runtime, tool.name, limits(), {
-        workspaceId,
-        ...confirmed,
-        report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
-      }),
-    );
+    outcome = await runTool(tool, typed, runtime, {
+      limits: {
+        signal,
+        deadlineAt: systemTiming.clockMs() + limitMs,
+        onFailedAttempt: (failed: FailedAttempt) => progress.note(formatRetry(failed)),
+      },
+      report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
+      requestConsent: isConfirmed ? undefined : (args, ctx) => confirmCall(tool, args, ctx, runtime),
+    });
     if (signal.aborted)
       noteStop(
         tool.isWrite ? `; ${tool.makes ? `the ${tool.makes} continues` : "jobs that were started continue"}` : "",
@@ -167,9 +170,12 @@ export async function runToolCall(
   } finally {
     progress.end();
   }
-  const exitCode =
-    signal.aborted && tool.isWrite && !result.hasEnded ? UNFINISHED : exitCodeOfResult(tool, typed, result);
-  return await writeResult(tool, exitCode, result, context);
+  if (!("result" in outcome)) throw new Error("The command asks the user itself.");
+  const { result, workspaceId, notice } = outcome;
+  const rendered = renderResult(result, agentReaderOf(runtime, workspaceId), notice);
+  const isStopped = signal.aborted && tool.isWrite && !result.hasEnded;
+  const exitCode = isStopped ? UNFINISHED : exitCodeOfResult(tool, typed, rendered.structured, result.isReplay);
+  return await writeResult(tool, result, rendered, exitCode, context);
 }
 
 const MAX_CALL_SECONDS = 3_600;

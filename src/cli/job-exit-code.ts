@@ -6,7 +6,6 @@ import type { ToolName } from "../core/tool-names.ts";
 import { LONG_WAIT_SECONDS } from "../toolkit/arguments.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { TERMINAL_STATES } from "../toolkit/describe/job.ts";
-import type { ToolResult } from "../toolkit/results.ts";
 
 /** Nothing was sent, because an identical call ran before. */
 const REPLAY = 3;
@@ -47,7 +46,8 @@ function statesOf({ data, results, jobs, retries, notSent }: JsonObject): readon
 export function exitCodeOfResult(
   { name, effect, toExact }: Pick<Tool, "name" | "effect" | "toExact">,
   args: Arguments,
-  { structured, isReplay = false }: Pick<ToolResult, "structured" | "isReplay">,
+  structured: object,
+  isReplay = false,
 ): number {
   const otherwise = isReplay ? REPLAY : 0;
   const defaultSeconds = DEFAULT_WAIT_SECONDS[name];

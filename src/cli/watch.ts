@@ -6,10 +6,11 @@ import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
+import { agentReaderOf } from "../mcp/tools/call.ts";
 import { isJobInProgress, needsUserAction } from "../toolkit/describe/job.ts";
 import { describeJobWith } from "../toolkit/jobs/job-history.ts";
 import { poll } from "../toolkit/polling.ts";
-import { compactJson } from "../toolkit/results.ts";
+import { compactJson, renderResult, toolResult } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { rephraseForUser } from "./errors.ts";
@@ -206,10 +207,12 @@ async function watchJob(jobId: string, timeoutSeconds: number | undefined, conte
     writeStop("the job keeps running");
     return UNFINISHED;
   }
-  const { summary, nextStep } = await describeJobWith(ports)(job, ports.api.timing.now());
-  if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, summary, nextStep }))}\n`);
+  const { summary, nextStep: step } = await describeJobWith(ports)(job, ports.api.timing.now());
+  const { structured } = renderResult(toolResult({}, { summary, nextStep: step }), agentReaderOf(runtime));
+  if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, ...structured }))}\n`);
   else {
-    stdout.write(`${redact(rephraseForUser(summary))}\n`);
+    const { nextStep } = structured;
+    stdout.write(`${redact(rephraseForUser(structured.summary))}\n`);
     if (nextStep)
       stderr.write(`${redact(formatCallCommand(nextStep.tool, nextStep.arguments, flags))}    # ${nextStep.why}\n`);
   }

@@ -80,18 +80,19 @@ export class Failure extends Error {
 /** The facts of a failure with rendered texts. */
 export interface FailureReport extends Omit<FailureFacts, "message" | "earlierSteps" | "next"> {
   readonly message: string;
-  readonly earlierSteps?: string;
-  readonly next?: string;
+  readonly earlierSteps?: string | undefined;
+  readonly next?: string | undefined;
 }
 
 /** Renders the texts of a failure. A text whose sentences are all omitted is absent. */
-export function toReport({ earlierSteps, next, ...facts }: FailureFacts, reader: Reader = AGENT): FailureReport {
-  const advice = next && render(next, reader);
+export function toReport(facts: FailureFacts, reader: Reader = AGENT): FailureReport {
+  const renderOptional = (text: Text | undefined): string | undefined => (text && render(text, reader)) || undefined;
+  const { message, earlierSteps, next } = facts;
   return {
     ...facts,
-    message: render(facts.message, reader),
-    ...(earlierSteps && { earlierSteps: render(earlierSteps, reader) }),
-    ...(advice && { next: advice }),
+    message: render(message, reader),
+    earlierSteps: renderOptional(earlierSteps),
+    next: renderOptional(next),
   };
 }
 

@@ -1,10 +1,12 @@
 // This module defines a tool: data from which everything that agents see is derived, and one function that runs it.
+
 import type * as z from "zod/v4";
 import type { ActionDescriptor } from "../actions/actions.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
+import { join, toText } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import { checkArguments, toListedSchema } from "./arguments.ts";
 import { builtSchemas } from "./built-schemas.ts";
@@ -211,7 +213,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       (async (args, ctx) => {
         const exact = toExact(args);
         const table = await tabulate(check(exact.arguments), ctx);
-        return { ...table, summary: [...exact.notes, table.summary].join(" ") };
+        return { ...table, summary: join([...exact.notes, table.summary].map(toText)) };
       }),
   };
 }

@@ -1,16 +1,9 @@
 // This module builds pages of a list: summaries by default, full items on request, and the call that fetches the next page.
+
 import { formatRecordTable } from "../core/table.ts";
+import { call, join, say, toText } from "../core/text.ts";
 import { formatCompactTable } from "./compact-table.ts";
-import {
-  callText,
-  type NextStep,
-  type ResultContext,
-  type ToolResult,
-  toOfferedStep,
-  toolResult,
-  type View,
-  withExactNumbers,
-} from "./results.ts";
+import { type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 import type { ResourceReference } from "./uri.ts";
 
@@ -124,7 +117,7 @@ export function leftOutSentences(leftOut: readonly string[] = []): readonly stri
 export function pageResult<T>(
   { value: { data, page, meta }, drift, leftOut }: PageAnswer<T>,
   { query, view, isCut, end, facts = {}, link, ...options }: PageOptions<T>,
-  ctx: ResultContext & Pick<ToolContext, "tool">,
+  ctx: Pick<ToolContext, "tool">,
 ): ToolResult<readonly T[]> {
   const isFull = view === "full";
   const summaries = isFull ? [] : (options.items ?? data).map(options.summarize);
@@ -135,16 +128,14 @@ export function pageResult<T>(
   const nextCursor = isBroken ? null : page.nextCursor;
   const rest = isBroken && hasMore ? BROKEN_LIST : restText(hasMore, nextCursor !== null);
   const again = { ...filter, ...(isFull && { view }), cursor: nextCursor };
-  const nextPage =
-    nextCursor === null ? undefined : toOfferedStep({ tool: ctx.tool, arguments: again, why: "the next page" }, ctx);
   const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
-  return toolResult(ctx, data, {
-    summary: [options.summary, ...leftOutSentences(leftOut), ...truncationNote, end ?? rest].join(" "),
+  return toolResult(data, {
+    summary: join([options.summary, ...leftOutSentences(leftOut), ...truncationNote, end ?? rest].map(toText)),
     nextStep: options.nextStep,
     fields: { ...facts, data: items, page: { ...page, nextCursor } },
     ...{ requestId: meta.requestId, isFull },
     lines: [
-      nextPage && `Next page: ${callText(nextPage)}`,
+      nextCursor === null ? undefined : say`Next page: ${call(ctx.tool, again)}`,
       items.length === 0 ? undefined : isFull ? formatCompactTable(items) : formatRecordTable(summaries),
       ...(options.lines ?? []),
     ],

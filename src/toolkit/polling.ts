@@ -3,6 +3,7 @@
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { CallRequest } from "../api-client/encode.ts";
 import { Failure } from "../core/failure.ts";
+import { toText } from "../core/text.ts";
 import {
   type Describe,
   type ReadAnswer,
@@ -10,7 +11,6 @@ import {
   resourceResult,
   type Status,
   type ToolResult,
-  toolResult,
   type View,
 } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
@@ -125,12 +125,12 @@ export async function readResource<T extends { readonly state: string }>(
     const message = detail === undefined ? resource.state : `${resource.state}, ${detail}`;
     ctx.report(progress ?? { progress: readings, message });
   });
-  const result = await resourceResult(answer, describe, ctx, { view });
+  const result = await resourceResult(answer, describe, { view });
   if (waitSeconds === 0 || view === "full" || result.isRoutine !== true) return result;
-  const { data, text: _text, structured: _structured, ...facts } = result;
+  const { data } = result;
   const { state } = data;
   if (first !== undefined && first.state !== state) return result;
   const seconds = Math.round((timing.clockMs() - startedAt) / 1000);
-  const summary = unchangedText(state, status(first ?? data), status(data), seconds);
-  return toolResult(ctx, data, { ...facts, summary, fields: { data: { state } } });
+  const summary = toText(unchangedText(state, status(first ?? data), status(data), seconds));
+  return { ...result, summary, fields: { data: { state } }, lines: [] };
 }

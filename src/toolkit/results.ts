@@ -5,24 +5,25 @@ import type { DecodedBody } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { AGENT, join, type Reader, render, type Text, toText, type Words } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
-import { escapeText, formatJson, formatToken } from "../core/untrusted-text.ts";
+import { escapeText, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
 import { omitUnofferedTools } from "./offered-text.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
-import type { Progress, ToolContext } from "./tool-context.ts";
+import type { Progress } from "./tool-context.ts";
 import type { ResourceReference } from "./uri.ts";
 
 export interface NextStep {
   readonly tool: ToolName;
   readonly arguments: Readonly<Record<string, unknown>>;
-  readonly why: string;
+  readonly why: Words;
 }
 
 /** The outcome in one sentence, and the next step. */
 export interface Advice {
-  readonly summary: string;
+  readonly summary: Words;
   readonly nextStep?: NextStep;
   /** True if a wait that ends in the same state need not repeat the summary. */
   readonly isRoutine?: boolean;
@@ -104,16 +105,21 @@ interface ResultFacts {
   readonly job?: Job;
 }
 
-/** The result of a tool. `T`: the type of its data, as in the contract. */
-export interface ToolResult<T = unknown> extends Advice, ResultFacts {
+/** The result of a tool, whose texts are not rendered. `T`: the type of its data, as in the contract. */
+export interface ToolResult<T = unknown> extends ResultFacts {
   readonly data: T;
   readonly drift: readonly string[];
-  /** The structuredContent. It follows the tool's output schema and needs no text. */
-  readonly structured: object;
-  /** The data of a view, which only the view receives. */
-  readonly view?: object;
-  /** The same content in a shorter form, for clients that show only text. */
-  readonly text: string;
+  readonly summary: Text;
+  readonly nextStep?: NextStep | undefined;
+  readonly isRoutine?: boolean;
+  /** The fields of structuredContent after `summary` and `nextStep`. */
+  readonly fields: object;
+  /** The lines of the text after the summary and the next step. A string is data in its final form. */
+  readonly lines: readonly (Words | undefined)[];
+  /** True if the agent gets the requestId, too (default false). */
+  readonly isFull?: boolean;
+  /** What only the view receives. The agent receives the summary and the next step. */
+  readonly view?: ToolResult;
 }
 
 export interface ActionResult<T> extends ToolResult<T> {
@@ -160,63 +166,103 @@ function dataText(data: unknown): string {
   return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
 
-/** A step from the journal, which may name a tool that this version does not have. */
-type AnyStep = Omit<NextStep, "tool"> & { readonly tool: string };
-
-export const callText = (step: Pick<AnyStep, "tool" | "arguments">): string =>
-  `${step.tool} ${formatJson(step.arguments)}`;
-
-export const nextText = (step: AnyStep): string => `Next: ${callText(step)} (${step.why})`;
-
 interface ResultParts extends Advice, ResultFacts {
-  /** The fields of structuredContent after `summary` and `nextStep` (default: the data). */
+  /** Default: the data. */
   readonly fields?: object;
-  /** The lines of the text after the summary and the next step. */
-  readonly lines?: readonly (string | undefined)[];
-  /** True if the agent gets the requestId, too (default false). */
-  readonly isFull?: boolean;
+  readonly lines?: ToolResult["lines"];
+  readonly isFull?: boolean | undefined;
 }
 
-/** The parts of a call that its result depends on: the offered tools and the default workspace. */
-export type ResultContext = Pick<ToolContext, "isOffered" | "workspaceId">;
-
-/** Removes the default workspace. If retry_job is not offered, retry_jobs replaces it. Undefined if no offered tool can take the step. */
-export function toOfferedStep(
-  step: NextStep | undefined,
-  { isOffered, workspaceId: own }: ResultContext,
-): NextStep | undefined {
-  if (step === undefined) return undefined;
-  const { workspaceId, ...others } = step.arguments;
-  if (workspaceId !== undefined && workspaceId === own)
-    return toOfferedStep({ ...step, arguments: others }, { isOffered, workspaceId: undefined });
-  if (isOffered(step.tool)) return { ...step, why: omitUnofferedTools(step.why, isOffered) || "continues" };
-  const { jobId, ...args } = step.arguments;
-  if (step.tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
-  return { ...step, tool: "retry_jobs", arguments: { jobIds: [jobId], ...args } };
-}
-
-/** Builds the result of every tool. Omits a next step whose tool is not offered. */
-export function toolResult<T extends object>(
-  ctx: ResultContext,
+/** Builds the result of every tool. */
+export const toolResult = <T extends object>(
   data: T,
-  {
-    summary: allSentences,
-    nextStep: step,
-    fields = data,
-    lines = [],
-    drift = [],
-    isFull = false,
-    ...facts
-  }: ResultParts,
-): ToolResult<T> {
-  const summary = omitUnofferedTools(allSentences, (name) => ctx.isOffered(name));
-  const nextStep = toOfferedStep(step, ctx);
-  const next = nextStep && { nextStep };
-  const id = isFull && facts.requestId !== undefined && { requestId: facts.requestId };
-  const idLine = id ? `requestId ${formatToken(id.requestId)}` : undefined;
-  const all = [summary, nextStep && nextText(nextStep), ...lines, idLine];
-  const text = all.filter((line) => line !== undefined).join("\n");
-  return { data, summary, structured: { summary, ...next, ...fields, ...id }, text, drift, ...next, ...facts };
+  { summary, fields = data, lines = [], drift = [], ...facts }: ResultParts,
+): ToolResult<T> => ({ data, summary: toText(summary), fields, lines, drift, ...facts });
+
+/** Who reads a result: the offered tools, and the default workspace, which a call may leave out. */
+export interface ResultReader extends Reader {
+  readonly workspaceId?: string | undefined;
+}
+
+/** Omits the default workspace, `own`. */
+export const withoutWorkspace = (args: NextStep["arguments"], own: string | undefined): NextStep["arguments"] => {
+  const { workspaceId, ...others } = args;
+  return workspaceId !== undefined && workspaceId === own ? others : args;
+};
+
+/** An agent that is offered some tools, and may leave out the default workspace. */
+export const agentReader = ({
+  isOffered,
+  workspaceId,
+}: Pick<ResultReader, "isOffered" | "workspaceId">): ResultReader => ({
+  isOffered,
+  workspaceId,
+  isTerminal: false,
+  formatCall: (tool, args) => AGENT.formatCall(tool, withoutWorkspace(args, workspaceId)),
+});
+
+export const callText = (step: Pick<NextStep, "tool" | "arguments">): string =>
+  AGENT.formatCall(step.tool, step.arguments);
+
+/** A step as its reader sees it. */
+export interface RenderedStep extends Pick<NextStep, "tool" | "arguments"> {
+  readonly why: string;
+}
+
+/** If retry_job is not offered, retry_jobs replaces it. Undefined if no offered tool can take the step. */
+function renderStep({ tool, arguments: args, why }: NextStep, reader: ResultReader): RenderedStep | undefined {
+  const { isOffered, workspaceId } = reader;
+  const own = withoutWorkspace(args, workspaceId);
+  if (isOffered(tool)) return { tool, arguments: own, why: renderWords(why, reader) || "continues" };
+  const { jobId, ...others } = own;
+  if (tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
+  return { tool: "retry_jobs", arguments: { jobIds: [jobId], ...others }, why: render(toText(why), reader) };
+}
+
+const renderWords = (words: Words, reader: Reader): string =>
+  omitUnofferedTools(render(toText(words), { ...reader, isOffered: () => true }), (name) => reader.isOffered(name));
+
+const nextLine = ({ tool, arguments: args, why }: RenderedStep, { formatCall }: Reader): string =>
+  `Next: ${formatCall(tool, args)} (${why})`;
+
+/** A result as its reader sees it. */
+export interface RenderedResult {
+  /** The structuredContent. It follows the tool's output schema and needs no text. */
+  readonly structured: { readonly summary: string; readonly nextStep?: RenderedStep };
+  /** The data of a view, which only the view receives. */
+  readonly view?: object;
+  /** The same content in a shorter form, for clients that show only text. */
+  readonly text: string;
+}
+
+function renderStructured(result: ToolResult, reader: ResultReader) {
+  const { summary, nextStep: step, fields, isFull = false, requestId } = result;
+  const nextStep = step && renderStep(step, reader);
+  return {
+    summary: renderWords(summary, reader),
+    ...(nextStep && { nextStep }),
+    ...fields,
+    ...(isFull && requestId !== undefined && { requestId }),
+  };
+}
+
+/** Renders a result for its reader. Omits a next step whose tool is not offered. `notice`: added to the summary, and the last line of the text. */
+export function renderResult(result: ToolResult, reader: ResultReader, notice?: string): RenderedResult {
+  const { lines, isFull = false, requestId, view } = result;
+  const structured = renderStructured(result, reader);
+  const { summary, nextStep } = structured;
+  const text = [
+    summary,
+    nextStep && nextLine(nextStep, reader),
+    ...lines.map((line) => (typeof line === "object" ? renderWords(line, reader) || undefined : line)),
+    isFull && requestId !== undefined ? `requestId ${formatToken(requestId)}` : undefined,
+    notice,
+  ];
+  return {
+    structured: notice === undefined ? structured : { ...structured, summary: `${summary} ${notice}` },
+    ...(view && { view: renderStructured(view, reader) }),
+    text: text.filter((line) => line !== undefined).join("\n"),
+  };
 }
 
 export interface Envelope<T> {
@@ -241,7 +287,6 @@ interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "r
 export async function resourceResult<T extends object>(
   { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
   describe: Describe<T>,
-  ctx: ResultContext,
   { view, isNew, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
@@ -253,8 +298,8 @@ export async function resourceResult<T extends object>(
       `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     dataText(shown),
   ];
-  return toolResult(ctx, data, {
-    summary: notice === undefined ? summary : `${notice} ${summary}`,
+  return toolResult(data, {
+    summary: join([notice === undefined ? undefined : toText(notice), toText(summary)]),
     fields: { data: shown, action },
     requestId: meta.requestId,
     isFull,
@@ -271,10 +316,8 @@ export async function resourceResult<T extends object>(
 const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
 /** The view receives the data, the agent a short text without a link: some hosts do not pass results with a link to a view. */
-export function toViewResult<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
-  const { data, structured: view, drift, summary, nextStep: step } = result;
+export function toViewResult<T>(result: ToolResult<T>, notice: Words): ToolResult<T> {
+  const { data, drift, summary, nextStep: step } = result;
   const nextStep = step && !USER_TRIGGERED_TOOLS.has(step.tool) ? step : undefined;
-  const structured = { summary: `${notice} ${summary}`, nextStep };
-  const text = [structured.summary, ...(nextStep ? [nextText(nextStep)] : [])].join("\n");
-  return { data, structured, view, drift, summary: structured.summary, text };
+  return { data, drift, summary: join([toText(notice), summary]), nextStep, fields: {}, lines: [], view: result };
 }

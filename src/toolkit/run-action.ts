@@ -232,6 +232,6 @@ export async function runAction<T extends object, E extends ResourceEndpoint<T>>
   const notice = noticeFor(now && text, mayRunAgain);
   const isNew = origin === "new" && !replayed;
   const { requestId } = (first ?? shown).value.meta;
-  const result = await resourceResult(shown, describe, ctx, { action: report, requestId, notice, replay, isNew });
+  const result = await resourceResult(shown, describe, { action: report, requestId, notice, replay, isNew });
   return { ...result, action: report, noticeFor, createdId: createdId(value) };
 }

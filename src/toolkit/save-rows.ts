@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
 import { formatCount } from "../core/counts.ts";
 import { Failure } from "../core/failure.ts";
+import type { Words } from "../core/text.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { ToolResult } from "./results.ts";
@@ -51,7 +52,8 @@ export async function assertFileNameFree({ files }: SaveRowsPorts, fileName: str
 }
 
 /** All rows that a call lists, and the other parts of its result. */
-export interface Table extends Pick<ToolResult, "summary" | "drift"> {
+export interface Table extends Pick<ToolResult, "drift"> {
+  readonly summary: Words;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
   readonly fields: object;

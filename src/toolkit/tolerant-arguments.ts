@@ -6,6 +6,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { formatUtc, parseDateTime } from "../contract/scalars.ts";
+import { join, toText } from "../core/text.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 import { parseExactJson } from "./exact-json.ts";
 import type { ToolResult } from "./results.ts";
@@ -409,7 +410,5 @@ export function toExactArguments(
 /** Returns the result with the notes at the start of its summary and its text. */
 export function withNotes<T>(result: ToolResult<T>, notes: readonly string[]): ToolResult<T> {
   if (notes.length === 0) return result;
-  const prefix = notes.join(" ");
-  const summary = `${prefix} ${result.summary}`;
-  return { ...result, summary, structured: { ...result.structured, summary }, text: `${prefix} ${result.text}` };
+  return { ...result, summary: join([...notes.map(toText), result.summary]) };
 }

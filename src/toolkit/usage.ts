@@ -62,13 +62,12 @@ export async function usageResult(
   [first, ...others]: Windows,
   { window = "DAY" }: UsageQuery,
   view: View | undefined,
-  ctx: ToolContext,
 ): Promise<ToolResult<UsageSummary>> {
-  if (others.length === 0) return await resourceResult(first, (usage) => describeUsage(usage, window), ctx, { view });
+  if (others.length === 0) return await resourceResult(first, (usage) => describeUsage(usage, window), { view });
   const windows = [first, ...others].map(({ value }) => value.data);
   const { observedAt, resetTimezone } = first.value.data;
   const data = view === "full" ? { windows } : { observedAt: truncateToSeconds(observedAt), resetTimezone };
-  return toolResult(ctx, first.value.data, {
+  return toolResult(first.value.data, {
     summary: leftText(windows),
     fields: { data },
     ...{ requestId: first.value.meta.requestId, isFull: view === "full" },

@@ -1,5 +1,6 @@
 // Tests the tools for many rows under sequences of failures, in one process with virtual time: each row ends in exactly one group, nothing
 // runs twice, the counts equal the API's record, and an agent that follows every next step and stated time makes few calls in an outage.
+
 import { setImmediate as tick } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
@@ -25,6 +26,7 @@ import { createTokens } from "../../src/credentials/tokens.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
+import { agentReader, renderResult } from "../../src/toolkit/results.ts";
 import type { ToolContext } from "../../src/toolkit/tool-context.ts";
 import { tools } from "../../tools/index.ts";
 import { problem } from "../contract/samples.ts";
@@ -136,7 +138,8 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
   async function run(name: ToolName, args: Args) {
     const limits = { signal: new AbortController().signal, deadlineAt: clock.now() + CALL_LIMIT_MS };
     try {
-      const { structured } = await toolOf(name).run({ ...args }, contextOf(name, limits));
+      const result = await toolOf(name).run({ ...args }, contextOf(name, limits));
+      const { structured } = renderResult(result, agentReader({ isOffered: () => true }));
       return { ...Result.parse(structured), structured, failure: undefined };
     } catch (error) {
       if (!(error instanceof Failure)) throw error;

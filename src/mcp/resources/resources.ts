@@ -14,12 +14,13 @@ import { isWellFormed } from "../../contract/scalars.ts";
 import { errorMessage, type FailureReport, toReport } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
+import { renderResult } from "../../toolkit/results.ts";
 import { expand, matchTemplate, type ResourceReference, type UriVariables, variableNames } from "../../toolkit/uri.ts";
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills.ts";
 import { factsOf, failureText, fieldTexts, resultMeta, toolNotFound } from "../tools/answer.ts";
-import { createToolContext } from "../tools/call.ts";
+import { agentReaderOf, createToolContext } from "../tools/call.ts";
 
 export interface ResourceMatch {
   readonly resource: Resource;
@@ -111,7 +112,8 @@ export async function readResource(
       async useTool(name, args) {
         const tool = runtime.offered.get(name);
         if (tool?.effect !== "read") throw toolNotFound(name);
-        return await tool.run(args, createToolContext(runtime, name, limits));
+        const result = await tool.run(args, createToolContext(runtime, name, limits));
+        return { ...result, structured: renderResult(result, agentReaderOf(runtime)).structured };
       },
       ports,
       context: limits,

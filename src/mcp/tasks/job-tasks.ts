@@ -1,5 +1,6 @@
 // Serves the API's jobs as MCP tasks. A task's id contains the job's id and the action that started it, signed or encrypted. So any
 // server with the same keys finds the task again, even after a restart, and nothing is stored.
+
 import {
   type CallToolResult,
   ProtocolError,
@@ -8,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { toReport } from "../../core/failure.ts";
+import { render } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import {
   cancelStartedJob,
@@ -16,18 +18,11 @@ import {
   type StartedJob,
   startedJobFrom,
 } from "../../toolkit/jobs/job-task.ts";
-import type { ToolResult } from "../../toolkit/results.ts";
+import { renderResult, type ToolResult } from "../../toolkit/results.ts";
 import type { ToolContext } from "../../toolkit/tool-context.ts";
 import type { Runtime } from "../runtime.ts";
-import {
-  factsOf,
-  failureText,
-  type ResourceLinkFactory,
-  resultMeta,
-  toCallToolResult,
-  withJournalNotice,
-} from "../tools/answer.ts";
-import { createToolContext } from "../tools/call.ts";
+import { factsOf, failureText, type ResourceLinkFactory, resultMeta, toCallToolResult } from "../tools/answer.ts";
+import { agentReaderOf, createToolContext } from "../tools/call.ts";
 import { type Task, type TaskBackend, toCreateTaskResult } from "./serve.ts";
 
 export interface JobTasks extends TaskBackend {
@@ -44,10 +39,11 @@ const internalError = (text: string, data?: unknown): ProtocolError =>
 export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): JobTasks {
   const { ports, offered, log, taskIds: ids } = runtime;
 
-  function toTask(taskId: string, tool: ToolName, taskState: JobTaskState): Task {
+  function toTask(taskId: string, taskState: JobTaskState): Task {
     const { summary, createdAt, lastUpdatedAt } = taskState;
     const journalNotice = runtime.journalNotice();
-    const statusMessage = journalNotice === undefined ? summary : `${summary} ${journalNotice}`;
+    const reader = agentReaderOf(runtime);
+    const statusMessage = [render(summary, reader), journalNotice].filter((each) => each !== undefined).join(" ");
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
     switch (taskState.status) {
       case "working":
@@ -56,12 +52,9 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
         return { ...facts, status: "cancelled" };
       case "completed": {
         const { result, isError } = taskState;
-        const answer = { ...toCallToolResult(result, linkOf), isError };
-        return {
-          ...facts,
-          status: "completed",
-          result: withJournalNotice(answer, { name: tool, effect: "create" }, journalNotice),
-        };
+        const notice = result.action?.replayed === true ? undefined : journalNotice;
+        const answer = toCallToolResult(result, renderResult(result, reader, notice), linkOf);
+        return { ...facts, status: "completed", result: { ...answer, isError } };
       }
     }
   }
@@ -92,13 +85,11 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       const started = startedJobFrom(tool, result);
       if (!started) return undefined;
       const { taskState, ...identity } = started;
-      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), _meta: resultMeta(result) };
+      return { ...toCreateTaskResult(toTask(await ids.encode(identity), taskState)), _meta: resultMeta(result) };
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, async (started, ctx) =>
-        toTask(taskId, started.tool, await readJobTaskState(started, ctx)),
-      ),
+      withJob(taskId, context, async (started, ctx) => toTask(taskId, await readJobTaskState(started, ctx))),
 
     async update(taskId, _responses, context) {
       // A job never asks its client for input: the call that starts the job asks the user first.

@@ -5,15 +5,17 @@ import { errorMessage, Failure, type FailureFacts, type FailureReport } from "..
 import { toText } from "../../core/text.ts";
 import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
 import { OTHER } from "../../telemetry/port.ts";
-import type { Tool } from "../../toolkit/define-tool.ts";
 import type { LinkedFile } from "../../toolkit/linked-files.ts";
-import type { ToolResult } from "../../toolkit/results.ts";
+import type { RenderedResult, ToolResult } from "../../toolkit/results.ts";
 import type { ResourceReference } from "../../toolkit/uri.ts";
 
 export type ResourceLinkFactory = (reference: ResourceReference) => ContentBlock | undefined;
 
 /** Returns `_meta`, with the facts of a result that no model needs; undefined if there are none. */
-export function resultMeta({ drift, requestId, view }: Pick<ToolResult, "drift" | "requestId" | "view">) {
+export function resultMeta(
+  { drift, requestId }: Pick<ToolResult, "drift" | "requestId">,
+  view?: RenderedResult["view"],
+) {
   if (drift.length === 0 && requestId === undefined && view === undefined) return undefined;
   return {
     ...(drift.length > 0 && { "mic-mcp/drift": drift }),
@@ -31,12 +33,16 @@ function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, s
 }
 
 /** `linkOf` is undefined if the client does not support resource_link. */
-export function toCallToolResult(result: ToolResult, linkOf: ResourceLinkFactory | undefined): CallToolResult {
-  const { structured, text, link, file } = result;
+export function toCallToolResult(
+  result: ToolResult,
+  { structured, text, view }: RenderedResult,
+  linkOf: ResourceLinkFactory | undefined,
+): CallToolResult {
+  const { link, file } = result;
   const linked = link === undefined ? undefined : linkOf?.(link);
   const attachments = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
   return {
-    _meta: resultMeta(result),
+    _meta: resultMeta(result, view),
     content: [{ type: "text", text }, ...attachments],
     structuredContent: { ...structured },
   };
@@ -111,29 +117,5 @@ export function factsOf(thrown: unknown): FailureFacts {
     retryable: false,
     sideEffect: "unknown",
     next: toText("Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug."),
-  };
-}
-
-const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
-
-/** Whether the answer is a replay: its action is in the journal, so it needs no notice. */
-const isReplay = ({ action }: Readonly<Record<string, unknown>>): boolean =>
-  isJsonObject(action) && action["replayed"] === true;
-
-/** Adds a notice to new and listed actions: the journal lacks actions after a restore, or will be deleted. Undefined: no notice. */
-export function withJournalNotice(
-  answer: CallToolResult,
-  { name, effect }: Pick<Tool, "name" | "effect">,
-  journalNotice: string | undefined,
-): CallToolResult {
-  const { structuredContent: structured, content } = answer;
-  if (journalNotice === undefined || !(name === "list_actions" || ACTION_EFFECTS.includes(effect))) return answer;
-  if (!isJsonObject(structured) || isReplay(structured) || typeof structured["summary"] !== "string") return answer;
-  const [first, ...otherContent] = content;
-  if (first?.type !== "text") return answer;
-  return {
-    ...answer,
-    content: [{ ...first, text: `${first.text}\n${journalNotice}` }, ...otherContent],
-    structuredContent: { ...structured, summary: `${structured["summary"]} ${journalNotice}` },
   };
 }

@@ -15,10 +15,10 @@ import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
-import type { ToolResult } from "../../toolkit/results.ts";
+import { agentReader, type ResultReader, renderResult, type ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolContext } from "../../toolkit/tool-context.ts";
 import type { Log, Runtime } from "../runtime.ts";
-import { factsOf, failureText, type ResourceLinkFactory, toCallToolResult, withJournalNotice } from "./answer.ts";
+import { factsOf, failureText, type ResourceLinkFactory, toCallToolResult } from "./answer.ts";
 import type { Consent } from "./confirmation.ts";
 
 /** Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task. */
@@ -43,6 +43,10 @@ export const createToolContext = (
   ...limits,
   ...options,
 });
+
+/** The agents that use this runtime. `workspaceId`: the default workspace. */
+export const agentReaderOf = ({ offered }: Pick<Runtime, "offered">, workspaceId?: string): ResultReader =>
+  agentReader({ isOffered: (name) => offered.has(name), workspaceId });
 
 export interface CallRequest {
   readonly id: RequestId;
@@ -148,7 +152,7 @@ function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureReport, { o
 const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
 
 /** Adds stored arguments to a call with only a key, and the default workspace. First reports a missing configuration. Throws Failure. */
-export async function completeArguments(
+async function completeArguments(
   tool: Tool,
   args: unknown,
   runtime: Runtime,
@@ -171,11 +175,45 @@ export async function completeArguments(
   return { args: isDefault ? { ...complete, workspaceId } : complete, workspaceId };
 }
 
-export interface CallEnvironment {
+const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
+
+/** The journal's notice belongs to new and listed actions: it lacks actions after a restore, or will be deleted. A replayed action is in it. */
+function noticeFor({ name, effect }: Tool, { action }: ToolResult, { journalNotice }: Runtime): string | undefined {
+  const isAbout = name === "list_actions" || (ACTION_EFFECTS.includes(effect) && action?.replayed !== true);
+  return isAbout ? journalNotice() : undefined;
+}
+
+/** Who calls a tool, and how. */
+export interface Caller extends Pick<ToolContext, "followsTasks"> {
+  readonly limits: CallContext;
+  report?(progress: Progress): void;
+  /** Asks the user if this call needs confirmation; undefined if no call of this tool does. Throws Failure and ProtocolError. */
+  readonly requestConsent?: ((args: Arguments, ctx: ToolContext) => Promise<Consent>) | undefined;
+}
+
+/** What a call has come to: its result, with the notice that belongs to it, or the user has not consented. */
+export type Outcome =
+  | Exclude<Consent, { readonly go: true }>
+  | { readonly result: ToolResult; readonly workspaceId: string | undefined; readonly notice: string | undefined };
+
+/** Every call of a tool goes through this function: from a client, in a task, and from the command line. Throws Failure and ProtocolError. */
+export async function runTool(tool: Tool, given: unknown, runtime: Runtime, caller: Caller): Promise<Outcome> {
+  const { limits, report = () => undefined, followsTasks = false, requestConsent } = caller;
+  const { args, workspaceId } = await completeArguments(tool, given, runtime);
+  let ctx = createToolContext(runtime, tool.name, limits, { workspaceId, report, followsTasks });
+  if (requestConsent) {
+    const consent = await requestConsent(args, ctx);
+    if (!("go" in consent)) return consent;
+    ctx = { ...ctx, proposedKey: consent.key, shownVersion: consent.shownVersion };
+  }
+  const result = await tool.run(args, ctx);
+  runtime.completions.recordResult(result);
+  return { result, workspaceId, notice: noticeFor(tool, result, runtime) };
+}
+
+export interface CallEnvironment extends Pick<Caller, "requestConsent"> {
   readonly runtime: Runtime;
   readonly request: CallRequest;
-  /** Asks the user if this call needs confirmation; undefined if no call of this tool does. Throws Failure and ProtocolError. */
-  readonly requestConsent?: (args: Arguments, ctx: ToolContext) => Promise<Consent>;
   /** Undefined in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
   readonly linkOf: ResourceLinkFactory | undefined;
   /** Returns the task for a result; undefined if the result itself is the answer. Defined only if the client supports tasks. */
@@ -186,39 +224,35 @@ export interface CallEnvironment {
 export async function callTool(
   tool: Tool,
   args: unknown,
-  environment: CallEnvironment,
+  { runtime, request, requestConsent, linkOf, createTask }: CallEnvironment,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, request, requestConsent, linkOf, createTask } = environment;
   const { log } = runtime;
   const { timing } = runtime.ports.api;
-  const startedAt = timing.clockMs();
-  const { signal } = request;
+  const { signal, report } = request;
   const callLog = createCallLog(log, tool.name, request, timing.now);
+  const limits = {
+    signal,
+    deadlineAt: timing.clockMs() + CALL_LIMIT_MS,
+    onFailedAttempt: callLog.logFailedAttempt,
+  };
   let answer: CallToolResult;
   try {
-    const { args: complete, workspaceId } = await completeArguments(tool, args, runtime);
-    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.logFailedAttempt };
-    const options = { workspaceId, report: request.report, followsTasks: createTask !== undefined };
-    let ctx = createToolContext(runtime, tool.name, limits, options);
-    if (requestConsent) {
-      const consent = await requestConsent(complete, ctx);
-      if ("ask" in consent) return consent.ask;
-      if ("declined" in consent) {
-        callLog.logResult(DECLINED);
-        return DECLINED;
-      }
-      ctx = { ...ctx, proposedKey: consent.key, shownVersion: consent.shownVersion };
+    const caller = { limits, report, followsTasks: createTask !== undefined, requestConsent };
+    const outcome = await runTool(tool, args, runtime, caller);
+    if ("ask" in outcome) return outcome.ask;
+    if ("declined" in outcome) answer = DECLINED;
+    else {
+      const { result, workspaceId, notice } = outcome;
+      // If no task can be created, even a client that supports tasks gets the result itself.
+      const task =
+        tool.makes === "job"
+          ? await createTask?.(tool.name, result).catch((error: unknown) =>
+              log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
+            )
+          : undefined;
+      answer =
+        task ?? toCallToolResult(result, renderResult(result, agentReaderOf(runtime, workspaceId), notice), linkOf);
     }
-    const result = await tool.run(complete, ctx);
-    runtime.completions.recordResult(result);
-    // If no task can be created, even a client that supports tasks gets the result itself.
-    const task =
-      tool.makes === "job"
-        ? await createTask?.(tool.name, result).catch((error: unknown) =>
-            log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
-          )
-        : undefined;
-    answer = withJournalNotice(task ?? toCallToolResult(result, linkOf), tool, runtime.journalNotice());
     callLog.logResult(answer);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;

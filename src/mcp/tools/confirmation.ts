@@ -34,7 +34,7 @@ export type Consent =
   /** `key`: the idempotency key of the action that the user confirmed; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
-const PROCEED: Consent = { go: true };
+export const PROCEED = { go: true } as const satisfies Consent;
 
 const Capabilities = z.object({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial() });
 

@@ -2,6 +2,7 @@
 
 import type { ResourceAction } from "../../actions/history.ts";
 import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
+import { join, toText, type Words } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import { formatJson, formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
@@ -296,7 +297,7 @@ export function describeJob(job: Job, history: JobHistory = {}, readAt?: number)
     job,
     hasEnded: TERMINAL_STATES.has(job.state),
     ...advice,
-    summary: advice.summary + unexpectedFailureText(job),
+    summary: join([toText(advice.summary), toText(unexpectedFailureText(job))], ""),
   };
 }
 
@@ -327,7 +328,7 @@ export function jobProgress(job: Job) {
 }
 
 /** Returns what to do about a job that the API refuses to retry; undefined if its state does not explain the refusal. */
-export function retryRefusalText(job: Job): string | undefined {
+export function retryRefusalText(job: Job): Words | undefined {
   const { id, state, failure } = job;
   switch (state) {
     case "SUCCEEDED":

@@ -1,6 +1,7 @@
 // This module describes operations.
 
 import type { Operation } from "../../contract/operation.ts";
+import { join, toText } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
@@ -62,7 +63,7 @@ export function describeOperation(operation: Operation): Description {
   const advice = advise(operation);
   return {
     ...advice,
-    summary: advice.summary + unexpectedFailureText(operation),
+    summary: join([toText(advice.summary), toText(unexpectedFailureText(operation))], ""),
     fields: { ...pickSummaryFields(operation, FIELDS), ...toFailureSummary(operation.failure) },
     link: references.operation(operation.id),
     hasEnded: TERMINAL_STATES.has(operation.state),

@@ -1,11 +1,13 @@
 // This module cancels jobs. A cancellation needs the job's current version (docs/contract.md, 4.2: If-Match). If the call has none, the
 // version is read first. If the job changes in between, it is read again, since the agent asked to cancel its current state.
+
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
+import { join, toText } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { isJobInProgress, stagePositionText, TERMINAL_STATES } from "../describe/job.ts";
@@ -206,13 +208,13 @@ export async function cancelJob(
       const isInProgress = operationStatus(operation).isInProgress && !isJobInProgress(job);
       return {
         ...description,
-        summary: `${summary} ${description.summary}`,
+        summary: join([summary, description.summary].map(toText)),
         nextStep: isInProgress ? nextStep : description.nextStep,
       };
     };
     const mayRunAgain = operation.state === "FAILED" && !TERMINAL_STATES.has(answer.value.data.state);
     const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
-    const result = await resourceResult(answer, describe, ctx, { action, requestId, notice, replay });
+    const result = await resourceResult(answer, describe, { action, requestId, notice, replay });
     return { ...result, createdId };
   } catch (error) {
     toStepFailure(error, ctx);

@@ -1,8 +1,10 @@
 // This module presents a job as a task (SEP-2663): its start, its state, its poll interval, and its result after it has ended.
+
 import * as z from "zod/v4";
 import type { Job } from "../../contract/jobs.ts";
 import { parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
+import type { Text } from "../../core/text.ts";
 import { TOOL_NAMES, type ToolName } from "../../core/tool-names.ts";
 import { isJobInProgress, TERMINAL_STATES } from "../describe/job.ts";
 import { resourceResult, type ToolResult } from "../results.ts";
@@ -23,7 +25,7 @@ export const StartedJob = z.strictObject({
 export type StartedJob = z.infer<typeof StartedJob>;
 
 interface JobTaskStateBase {
-  readonly summary: string;
+  readonly summary: Text;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
 }
@@ -68,7 +70,7 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
   // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
   const describe = tool === "run_job" ? describeRunWith(ctx) : describeJobWith(ctx);
-  const result = await resourceResult(answer, describe, ctx, { action, notice });
+  const result = await resourceResult(answer, describe, { action, notice });
   const facts: JobTaskStateBase = {
     summary: result.summary,
     createdAt: job.createdAt,

@@ -170,7 +170,7 @@ export async function resolveActions(
   if (selected.length === 0) {
     if (key === undefined) {
       const others = otherClientsText(await ctx.actions.countOfOtherClients());
-      return toolResult(ctx, { results: [] }, { summary: [NOTHING_UNRESOLVED, others].filter(Boolean).join(" ") });
+      return toolResult({ results: [] }, { summary: [NOTHING_UNRESOLVED, others].filter(Boolean).join(" ") });
     }
     const action = await ctx.actions.find(key);
     if (!action) throw unknownKeyFailure(key).with({ kind: "not_found" });
@@ -242,7 +242,6 @@ function resultOf(
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
   const results = rows.slice(0, MAX_ROWS);
   return toolResult(
-    ctx,
     { results },
     {
       summary: [rows.length > 1 && stop && stoppedText(stop), summaryOf(rows), later].filter(Boolean).join(" "),

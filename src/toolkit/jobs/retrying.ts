@@ -523,7 +523,6 @@ export async function retryMany(
   const notSent = unsent.length > 0 ? { count: unsent.length, jobIds: unsent } : undefined;
   const retries = groupByState(selection.retries);
   return toolResult(
-    ctx,
     { results },
     {
       summary: summaryOf(retried, rows, later),

@@ -10,6 +10,7 @@ import type { Job } from "../../contract/jobs.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
+import { join, toText } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { parameterValuesText } from "../arguments.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
@@ -218,7 +219,7 @@ function withRegisteredAgain<T>({ registeredAgain }: JobRun, describe: Describe<
   if (registeredAgain.length === 0) return describe;
   return async (...state) => {
     const described = await describe(...state);
-    return { ...described, summary: [described.summary, ...registeredAgain].join(" ") };
+    return { ...described, summary: join([described.summary, ...registeredAgain].map(toText)) };
   };
 }
 
@@ -238,7 +239,7 @@ async function inputNotReady(run: JobRun, { port, inputId }: PortInput): Promise
       link,
     };
   };
-  return await resourceResult(answer, withRegisteredAgain(run, describe), ctx);
+  return await resourceResult(answer, withRegisteredAgain(run, describe));
 }
 
 async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {

@@ -177,7 +177,7 @@ export async function waitForMadeJob(
   const { action, replay, requestId } = made;
   const { text, mayRunAgain = true } = jobStatus(answer.value.data);
   const notice = made.noticeFor(text, mayRunAgain);
-  return await resourceResult(answer, describe, ctx, { action, requestId, notice, replay });
+  return await resourceResult(answer, describe, { action, requestId, notice, replay });
 }
 
 interface WaitArguments {
@@ -294,7 +294,7 @@ export async function waitForMany(
     `${counts}.${operatorNeededText(watched.map(({ job }) => job))}`,
     later,
   ];
-  return toolResult(ctx, data, {
+  return toolResult(data, {
     summary: sentences.filter((sentence) => sentence !== undefined).join(" "),
     nextStep: later === undefined ? await nextStep(watched, until, ctx) : undefined,
     lines: [formatRecordTable(data.jobs), `${data.running} still running`],

@@ -6,14 +6,17 @@ import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts"
 import { invalidArguments } from "../../core/failure.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
-import { type ToolResult, withExactNumbers } from "../results.ts";
+import { type RenderedResult, type ToolResult, withExactNumbers } from "../results.ts";
 import type { Ports } from "../tool-context.ts";
 import type { UriVariables } from "../uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
 /** Calls an offered read-only tool. Throws Failure. */
-export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
+export type UseTool = (
+  name: ToolName,
+  args: Readonly<Record<string, unknown>>,
+) => Promise<ToolResult & Pick<RenderedResult, "structured">>;
 
 export interface ResourceSource {
   readonly useTool: UseTool;
