@@ -19,7 +19,7 @@ import {
   withCallerKey,
   withResumeAdvice,
 } from "./action-failures.ts";
-import { type ActionObserver, ActionRefused, NO_OBSERVER } from "./action-observer.ts";
+import { type ActionObserver, NO_OBSERVER } from "./action-observer.ts";
 import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./action-row.ts";
 import { actionId, createLateWrites, createLeaseMonitor } from "./claims.ts";
 import { formatDuration, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
@@ -385,15 +385,12 @@ export function createActions(
         try {
           const claimed =
             "isExplicit" in action
-              ? await openedJournal.insert(action, observer).catch(async (error: unknown) => {
+              ? await openedJournal.insert(action).catch(async (error: unknown) => {
                   // If the journal can be read and does not contain the action, it was never sent.
                   const isAbsent = !(await isLive().catch(() => true));
-                  const isRefused = error instanceof ActionRefused;
-                  // The repetition of a live action is not refused.
-                  if (isRefused && !isAbsent) return undefined;
-                  throw isAbsent && !isRefused ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+                  throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
                 })
-              : await openedJournal.claim(action, true, apiClock.now(), observer);
+              : await openedJournal.claim(action, true, apiClock.now());
           if (claimed) {
             const sent = await sendClaimed(openedJournal, claimed, call);
             return found && !live ? { ...sent, earlier: earlierAction(found.action) } : sent;

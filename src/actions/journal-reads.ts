@@ -17,10 +17,6 @@ export interface UnresolvedCounts {
   readonly unknown: number;
 }
 
-/** SQL condition: the action creates a job. */
-export const CREATES_JOB = "tool IN ('submit_job', 'retry_job')";
-export const createsJob = (tool: string): boolean => CREATES_JOB.includes(`'${tool}'`);
-
 const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
 const UnresolvedCountRow = z.object({ owner: z.string(), count: z.coerce.number() });
 const ServiceCountRow = z.object({ service: z.string(), count: z.coerce.number() });
@@ -96,7 +92,7 @@ export const createJournalReads = ({ query, columns, read, timeSql, now }: Journ
   /** Returns the ids of the jobs that were created last, of all services, latest first. */
   async listRecentJobs(limit: number): Promise<readonly string[]> {
     const rows = await query(
-      `SELECT resource_id AS job FROM actions WHERE state = 'succeeded' AND ${CREATES_JOB}
+      `SELECT resource_id AS job FROM actions WHERE state = 'succeeded' AND tool IN ('submit_job', 'retry_job')
      AND resource_id IS NOT NULL ORDER BY updated_at DESC LIMIT $1`,
       [limit],
     );

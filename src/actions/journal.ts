@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { MAX_BINDINGS } from "../contract/endpoints/bodies.ts";
 import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "../store/database.ts";
-import { type ActionObserver, NO_OBSERVER, type Statement } from "./action-observer.ts";
+import type { Statement } from "./action-observer.ts";
 import { ActionRow, type NewAction, type Resolution, type StoredAction, StoredId, toStoredId } from "./action-row.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { hasServiceSql, liveSql } from "./deduplication-window.ts";
@@ -113,13 +113,13 @@ export async function openJournal(database: Database, { owner, now, migrates, on
      SELECT $1, $2, $3, CAST($4 AS TEXT), $5, $6, $7, $8, $9, $10, $11, $12, ${timeSql("$13")} + ${LEASE_MS}, ${timeSql("$13")}, ${timeSql("$13")},
        ${timeSql("$13")}, CAST($14 AS BIGINT)`;
 
-  const insertExplicit = (condition: string) => `${insertInto}, 0, 'in_progress', 0, 0
-     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
+  const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0
+     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
      ON CONFLICT DO NOTHING RETURNING ${columns}`;
 
   // A lookup before the insert cannot exclude a second process; the unique indexes of the slot do.
-  const insertUnlessLive = (condition: string) => `${insertInto}, 1, 'in_progress', 0, 0
-     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
+  const insertUnlessLive = `${insertInto}, 1, 'in_progress', 0, 0
+     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE ${isIdenticalSql("a")} AND ${liveSql("a", timeSql("$13"))})
      ON CONFLICT DO NOTHING RETURNING ${columns}`;
 
@@ -133,10 +133,9 @@ export async function openJournal(database: Database, { owner, now, migrates, on
   return {
     /**
      * Records a new action, claimed by this process. Returns undefined if its key already exists or, for a key that mic-mcp generated, if
-     * another action with its fingerprint is live. Throws ActionRefused if the observer refuses the action, also if both apply, and
-     * NewerJournal if a later mic-mcp has changed the tables.
+     * another action with its fingerprint is live. Throws NewerJournal if a later mic-mcp has changed the tables.
      */
-    async insert(action: NewAction, observer: ActionObserver = NO_OBSERVER): Promise<StoredAction | undefined> {
+    async insert(action: NewAction): Promise<StoredAction | undefined> {
       const identical = identicalValues(action.service, action.tool, action);
       const values = [
         ...identical,
@@ -151,17 +150,15 @@ export async function openJournal(database: Database, { owner, now, migrates, on
         now(),
         action.apiNow ?? null,
       ];
-      const statement = observer.begin(action.tool, action.isExplicit ? insertExplicit : insertUnlessLive, values);
       for (;;) {
         const written = await writeWithRetry(
           action,
-          statement.sql,
-          statement.values,
+          action.isExplicit ? insertExplicit : insertUnlessLive,
+          values,
           ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
         );
         if (written) return written;
         await readJournalVersion(database.query);
-        await observer.assertMayBegin(action.tool);
         if (action.isExplicit || !(await releaseSlots(identical))) return undefined;
       }
     },
@@ -206,16 +203,11 @@ export async function openJournal(database: Database, { owner, now, migrates, on
     /**
      * Claims an action that no process works on. It is unknown or rejected or, if `isDead`, in progress with the owner and lease of the
      * given row. Returns undefined if another process was faster. `apiNow`: the time by the API's clock, if it is known. Throws
-     * ActionRefused if the observer refuses a rejected action, and NewerJournal if a later mic-mcp has changed the tables.
+     * NewerJournal if a later mic-mcp has changed the tables.
      */
-    async claim(stored: StoredAction, isDead: boolean, apiNow?: number, observer: ActionObserver = NO_OBSERVER) {
-      const { service, key, state: before, owner: holder, lease_until } = stored;
-      const { begin, assertMayBegin } = before === "rejected" ? observer : NO_OBSERVER;
-      const statement = begin(
-        stored.tool,
-        (
-          condition,
-        ) => `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
+    async claim(stored: StoredAction, isDead: boolean, apiNow?: number): Promise<StoredAction | undefined> {
+      const { service, key, owner: holder, lease_until } = stored;
+      const sql = `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
            -- A dead owner may have sent it once more than it recorded.
            attempts = attempts + CASE WHEN state = 'in_progress' THEN 1 ELSE 0 END,
            indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
@@ -223,16 +215,13 @@ export async function openJournal(database: Database, { owner, now, migrates, on
            first_sent_api_at = CASE WHEN state = 'rejected' THEN CAST($9 AS BIGINT) ELSE first_sent_api_at END
          WHERE service = $1 AND key = $2
            AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
-           AND NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
-         RETURNING ${columns}`,
-        [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until, apiNow ?? null],
-      );
+           AND NOT ${IS_CHANGED_BY_LATER_VERSION}
+         RETURNING ${columns}`;
+      const values = [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until, apiNow ?? null];
       const isOwnClaim = ({ state }: StoredAction): boolean => state === "in_progress";
-      const claimed = await writeWithRetry(stored, statement.sql, statement.values, isOwnClaim);
-      if (claimed) return claimed;
-      await readJournalVersion(database.query);
-      await assertMayBegin(stored.tool);
-      return undefined;
+      const claimed = await writeWithRetry(stored, sql, values, isOwnClaim);
+      if (!claimed) await readJournalVersion(database.query);
+      return claimed;
     },
 
     /** Undefined if another process has taken the action over. `complete`: see `end` of the observer. */

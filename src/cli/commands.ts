@@ -256,8 +256,7 @@ export const COMMANDS = {
     argumentsUsage: "ACTION [TEAM]",
     summary: "Manage the teams of a deployment, their credentials and members, and its database tables",
     actions: {
-      "add TEAM":
-        "verify the credentials and create the team; for an existing team, add members, and set the claim and the limits",
+      "add TEAM": "verify the credentials and create the team; for an existing team, add members and set the claim",
       list: "list the teams without their secrets",
       "remove TEAM":
         "remove the members given with --member; without --member, the team (its actions stay in the journal)",
@@ -277,8 +276,6 @@ export const COMMANDS = {
       "--workspace-id ID": "the team's workspace",
       "--claim VALUE": "value of MIC_AUTH_TEAM_CLAIM that grants membership",
       "--member SUBJECT…": "subject of a member; repeat for each member",
-      "--calls-per-minute N": "limit the calls of the team in all instances together; none: no limit (default)",
-      "--jobs-per-day N": "limit the jobs that the team starts in a day (UTC); none: no limit (default)",
       "--secret-stdin": "read the client secret from stdin (for scripts)",
       "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
       "--state S": `with actions: list only this state: ${ACTION_STATES.join(", ")}`,
@@ -291,7 +288,6 @@ export const COMMANDS = {
         "create a team with members from the identity provider",
       ],
       ["mic-mcp teams add red --member 00u1abc", "add a member"],
-      ["mic-mcp teams add red --calls-per-minute 600 --jobs-per-day 1000", "set or change the limits of a team"],
       ["mic-mcp teams list", "list the teams without their secrets"],
       ["mic-mcp teams actions red --state unknown", "actions that may have taken effect"],
       ["mic-mcp teams rotate-keys && mic-mcp teams check", "after adding a new first key"],

@@ -23,7 +23,6 @@ import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tok
 import { createRefusals } from "./frontend/refusals.ts";
 import { createHealthCheck, readDegraded } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
-import { createCallLimits } from "./tenancy/call-limits.ts";
 import { createActionObserver, createCallerActions } from "./tenancy/caller-actions.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
@@ -73,7 +72,6 @@ export function composeTeams(deployment: Deployment) {
   const encryption = createEncryption(secretKeys);
   const secrets = createSecrets({ encryption, now });
   const cooldowns = createCooldowns(database, now);
-  const callLimits = createCallLimits(database);
   const recordRefusal = createRefusals({ log, telemetry, monotonicMs: () => performance.now() });
   const audit = createAudit(database, log);
   const trace = createCallerTrace();
@@ -140,11 +138,10 @@ export function composeTeams(deployment: Deployment) {
         serviceName: identity.serviceName,
         readSecret: identity.credentials,
         redact: redactor.redact,
-        observer: createActionObserver(database, auditor),
+        observer: createActionObserver(auditor),
         caller,
         readUpstreamSecret: upstreamSecret.read,
         workspaceId: team?.workspaceId,
-        onRefused: (reason) => recordRefusal("team_jobs_limited", { team: auditor.team, caller, reason }),
       }),
       hasJournal: async () => team !== undefined,
       geography,
@@ -178,7 +175,6 @@ export function composeTeams(deployment: Deployment) {
     teams,
     now,
     openTeam(team) {
-      callLimits.set(team.name, team.callsPerMinute);
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
@@ -219,7 +215,6 @@ export function composeTeams(deployment: Deployment) {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
     onRetired: runtimes.onRetired,
-    countTeamCalls: callLimits.count,
     recordRefusal,
     transport,
     encryption,

@@ -155,7 +155,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const other = await emulatorForTest();
     const ids = `--base-url ${other.baseUrl} --client-id ${other.clientId} --workspace-id ${other.workspaceId}`;
     await teams(`add another ${ids} --secret-stdin --member bob`, other.clientSecret);
-    await teams(`add ${name} --member bob --claim ${claim} --jobs-per-day 1000`);
+    await teams(`add ${name} --member bob --claim ${claim}`);
     await teams(`add ${name} --member bob`);
     for (let times = 1; times <= 2; times++) await teams(`remove ${name} --member bob`);
     await teams(`rotate-secret ${name} --secret-stdin`, client.clientSecret);
@@ -167,7 +167,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
       ...["added", "removed"].map((outcome) => ({ team: "another", outcome, resource_id: null })),
       { team: "another", outcome: "member added", resource_id: bob },
       ...["member added", "member removed"].map((outcome) => ({ team: name, outcome, resource_id: bob })),
-      ...["claim set", "limits set", "secret replaced"].map((outcome) => ({ team: name, outcome, resource_id: null })),
+      ...["claim set", "secret replaced"].map((outcome) => ({ team: name, outcome, resource_id: null })),
     ];
     const operator = { ...EMPTY_COLUMNS, event: "team", caller: "operator", client: "mic-mcp" };
     const expected = changes.map((change) => ({ ...operator, ...change }));

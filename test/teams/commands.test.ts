@@ -117,7 +117,6 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(await resolveWorkspace(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
   });
 
-  const WRONG_LIMIT = "--jobs-per-day must be a whole number from 1 to 999999999, or none.";
   const ADD_RED = "teams add red --client-id x --workspace-id w";
   test("usage errors name the problem", async () => {
     const { command } = await setUp();
@@ -129,8 +128,6 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       [`${ADD_RED} --secret-file secret`, "an absolute path"],
       [`${ADD_RED} --secret-file /s --secret-stdin`, "cannot be combined"],
       ["teams add red --claim=", "--claim must be a value"],
-      ...["0", "-1", "1.5", "ten", ""].map((limit) => [`teams add red --jobs-per-day=${limit}`, WRONG_LIMIT] as const),
-      ["teams add red --calls-per-minute 0", "--calls-per-minute must be a whole number from 1"],
       ["teams rotate-secret", "requires the name of one team"],
     ] as const)
       expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(problem) });

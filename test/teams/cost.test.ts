@@ -5,7 +5,7 @@ import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { postgresMissing, queryPostgres, startPostgres } from "../support/postgres.ts";
 import { describeUnless } from "../support/unless.ts";
-import { connectCaller, createCaller, environmentForTest, instanceForTest, openTeams } from "./deployment.ts";
+import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 
 const SETTINGS = "fsync=off autovacuum=off shared_preload_libraries=pg_stat_statements checkpoint_timeout=1h".split(
   " ",
@@ -25,12 +25,11 @@ describeUnless(postgresMissing, "the cost of an action", () => {
     const query = (sql: string) => queryPostgres(place.url, sql);
     await query("CREATE EXTENSION pg_stat_statements");
     const { workspaceId: _, ...job } = await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds);
-    const teams = await openTeams(place.url);
-    return { client, job, fileIds: emulator.fileIds, query, setLimits: teams.setLimits };
+    return { client, job, fileIds: emulator.fileIds, query };
   }
 
   test("an action takes at most 4 statements and 2 commits and 5 KB of WAL, and a read takes no commit", async () => {
-    const { client, job, fileIds, query, setLimits } = await setUp();
+    const { client, job, fileIds, query } = await setUp();
     const measure = async (work: () => Promise<void>) => {
       await query("SELECT pg_stat_statements_reset()");
       const [before] = await query("SELECT pg_current_wal_insert_lsn() AS lsn");
@@ -77,9 +76,6 @@ describeUnless(postgresMissing, "the cost of an action", () => {
       });
     await submitJobs(ACTIONS, 2020);
     expectCheap(await measure(() => submitJobs(ACTIONS, 2021)), ACTIONS, SUBMISSION_WAL_BYTES);
-    await setLimits("red", { jobsPerDay: 1_000 });
-    await submitJobs(1, 2022);
-    expectCheap(await measure(() => submitJobs(ACTIONS, 2023)), ACTIONS, SUBMISSION_WAL_BYTES);
     const reading = await measure(async () => {
       for (let at = 0; at < ACTIONS; at++) await client.callTool("list_jobs");
     });

@@ -38,19 +38,14 @@ const COLUMNS = "at, event, caller, team, client, tool, key, resource_id, outcom
 
 /**
  * Returns one statement that resolves an action and inserts its audit row, so that neither is written without the other. `resolve`
- * returns the complete row that it resolves. `further` returns SQL that changes another table; it may read the row in `resolved`.
+ * returns the complete row that it resolves.
  */
-export function auditResolution(
-  { sql, values }: Statement,
-  { caller, team, client, traceId }: Auditor,
-  further: (team: string) => string,
-): Statement {
+export function auditResolution({ sql, values }: Statement, { caller, team, client, traceId }: Auditor): Statement {
   const parameter = (at: number): string => `CAST($${values.length + at} AS TEXT)`;
   return {
     sql: `WITH resolved AS (${sql}), audited AS (
         INSERT INTO audit (${COLUMNS})
-        SELECT updated_at, 'action', ${parameter(1)}, ${parameter(2)}, ${parameter(3)}, tool, key, resource_id, state, ${parameter(4)} FROM resolved),
-        further AS (${further(parameter(2))})
+        SELECT updated_at, 'action', ${parameter(1)}, ${parameter(2)}, ${parameter(3)}, tool, key, resource_id, state, ${parameter(4)} FROM resolved)
       SELECT * FROM resolved`,
     values: [...values, caller, team, client, traceId?.() ?? null],
   };

@@ -76,7 +76,6 @@ export async function serveTeams(
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
       callerLimits: { rate: settings.callerRateLimit, calls: settings.callerMaxConcurrency },
-      countTeamCalls: composed.countTeamCalls,
       recordRefusal: composed.recordRefusal,
       databaseCheck: composed.databaseCheck,
       telemetry,

@@ -24,7 +24,6 @@ import {
   type StoredSecret,
   TEAM_NAME,
   type Team,
-  type TeamLimits,
   type Teams,
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
@@ -119,34 +118,8 @@ function parseClaim({ claim }: TeamFlags): string | undefined {
   return claim;
 }
 
-const LIMIT_FLAGS = ["calls-per-minute", "jobs-per-day"] as const;
-
-/** Returns the value of a flag, and undefined for `none`; without the flag, the current limit. */
-function parseLimit(flag: (typeof LIMIT_FLAGS)[number], flags: TeamFlags, current?: number): number | undefined {
-  const text = flags[flag];
-  if (text === undefined) return current;
-  if (text === "none") return undefined;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`--${flag} must be a whole number from 1 to 999999999, or none.`);
-}
-
-const parseLimits = (flags: TeamFlags, team?: TeamLimits): TeamLimits => ({
-  callsPerMinute: parseLimit("calls-per-minute", flags, team?.callsPerMinute),
-  jobsPerDay: parseLimit("jobs-per-day", flags, team?.jobsPerDay),
-});
-
-const hasLimits = (flags: TeamFlags): boolean => LIMIT_FLAGS.some((flag) => flags[flag] !== undefined);
-
-/** Returns "calls per minute: 600; jobs per day: no limit". */
-const formatLimits = ({ callsPerMinute, jobsPerDay }: TeamLimits): string =>
-  `calls per minute: ${callsPerMinute ?? "no limit"}; jobs per day: ${jobsPerDay ?? "no limit"}`;
-
 async function addMembers(name: string, members: readonly Member[], { teams, recordChange }: Manager): Promise<void> {
   for (const member of await teams.addMembers(name, members)) recordChange(name, "member added", member);
-}
-
-async function setLimits(name: string, limits: TeamLimits, { teams, recordChange }: Manager): Promise<void> {
-  if (await teams.setLimits(name, limits)) recordChange(name, "limits set");
 }
 
 async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
@@ -162,20 +135,18 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
   const workspaceId = checkWorkspaceId(workspace);
   const members = parseMembers(flags, manager);
   const claim = parseClaim(flags);
-  const limits = parseLimits(flags);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
   await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   const existing = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
   if (existing !== undefined) throw conflictFailure(name, existing);
   manager.recordChange(name, "added");
-  if (hasLimits(flags)) await setLimits(name, limits, manager);
   await addMembers(name, members, manager);
   const memberTexts = [
     ...(claim === undefined ? [] : [`users with the claim ${quote(claim)}`]),
     ...members.map(({ subject }) => quote(subject)),
   ];
   manager.print(
-    `Added team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; its secret ${describeSource(stored, manager)}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.${hasLimits(flags) ? ` Limits: ${formatLimits(limits)}.` : ""}`,
+    `Added team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; its secret ${describeSource(stored, manager)}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.`,
   );
 }
 
@@ -183,15 +154,12 @@ async function addToTeam(name: string, flags: TeamFlags, manager: Manager): Prom
   const claim = parseClaim(flags);
   const members = parseMembers(flags, manager);
   const team = await manager.teams.find(name);
-  const limits = parseLimits(flags, team);
   if (!team) throw noSuchTeam(name);
   if (claim !== undefined && (await manager.teams.setClaim(name, claim))) manager.recordChange(name, "claim set");
-  if (hasLimits(flags)) await setLimits(name, limits, manager);
   await addMembers(name, members, manager);
   const done = [
     ...(claim === undefined ? [] : [`users with the claim ${quote(claim)} are members`]),
     ...(members.length === 0 ? [] : [`members added: ${members.map(({ subject }) => quote(subject)).join(", ")}`]),
-    ...(hasLimits(flags) ? [formatLimits(limits)] : []),
   ];
   manager.print(`Team ${name}: ${done.join("; ")}.`);
 }
@@ -201,7 +169,7 @@ const NEW_TEAM_FLAGS = ["base-url", "client-id", "workspace-id", "secret-stdin",
 
 async function addTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
   const isNew = NEW_TEAM_FLAGS.some((flag) => flags[flag] !== undefined);
-  const hasMore = flags.claim !== undefined || flags.member !== undefined || hasLimits(flags);
+  const hasMore = flags.claim !== undefined || flags.member !== undefined;
   await (isNew || !hasMore ? createNewTeam(name, flags, manager) : addToTeam(name, flags, manager));
   return 0;
 }
@@ -282,7 +250,7 @@ const toListed = ({ secret, changedAt, ...team }: TeamWithMembers) => ({
   changedAt: new Date(changedAt).toISOString(),
 });
 
-const COLUMNS = "team,workspace,client,base URL,claim,members,calls/min,jobs today/day,secret".split(",");
+const COLUMNS = "team,workspace,client,base URL,claim,members,secret".split(",");
 
 async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
   const found = (await teams.list()).map(toListed);
@@ -293,8 +261,6 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     team.baseUrl,
     team.claim ?? "",
     members.map(({ subject }) => subject).join(" "),
-    team.callsPerMinute ?? "",
-    team.jobsPerDay === undefined ? "" : `${team.jobsToday}/${team.jobsPerDay}`,
     secret.file ?? `encrypted with the key ${secret.keyId}`,
   ]);
   const lines = formatOperatorTable(COLUMNS, rows);

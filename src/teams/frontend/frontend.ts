@@ -61,8 +61,6 @@ export interface FrontendOptions extends EdgeOptions, SignInOptions {
   onRetired?(listener: (service: CallerService) => void): void;
   readonly serveDownload?: ServeDownload;
   readonly callerLimits: CallerLimits;
-  /** Counts calls toward the limit of a team. Never rejects. */
-  readonly countTeamCalls?: (team: string, calls: number) => Promise<LimitExceeded | undefined>;
   readonly teamShares?: Partial<TeamShareLimits>;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
@@ -211,9 +209,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     const work = countRequestedWork(body);
     const release = admit(caller, work, body);
     const { team = "" } = service;
-    const exceeded = await options.countTeamCalls?.(team, work.messages);
-    if (!exceeded && work.calls === 0) return release;
-    const entered = exceeded ?? (await shares.enter(team, signal));
+    if (work.calls === 0) return release;
+    const entered = await shares.enter(team, signal);
     if ("release" in entered)
       return () => {
         entered.release();

@@ -11,8 +11,6 @@ const REASONS = [
   "insufficient_scope",
   "no_team",
   "rate_limited",
-  "team_rate_limited",
-  "team_jobs_limited",
   "team_limited",
   "instance_full",
   "bad_request_origin",

@@ -1,14 +1,11 @@
 // Creates the actions of one caller. Callers of a team share a client of the API, but no key, no outcome and no list of actions. An observer
-// writes the audit and counts the jobs of the team in the statements of the journal.
+// writes the audit in the statements of the journal.
 import { createHash, createHmac } from "node:crypto";
-import { type ActionObserver, ActionRefused } from "../../actions/action-observer.ts";
+import type { ActionObserver } from "../../actions/action-observer.ts";
 import { type ActionCallerOptions, type ActionContext, type Actions, createActions } from "../../actions/actions.ts";
-import { createsJob } from "../../actions/journal-reads.ts";
 import { parseServiceName } from "../../actions/service-name.ts";
-import type { Database } from "../../store/database.ts";
 import { type Auditor, auditResolution } from "../audit/rows.ts";
 import { refuseOtherWorkspace, WORKSPACE_PARAMETER } from "./identity.ts";
-import { assertJobLeft, uncountRejectedJob, withJobLimit } from "./job-limit.ts";
 
 /** Returns JSON of the client id, and a hash of base URL, client id and caller. It is short, because four indexes contain it. */
 function createCallerServiceName(service: string, caller: string): string {
@@ -30,16 +27,11 @@ const createUpstreamKeyMapper =
       .digest("hex")
       .slice(0, 32)}`;
 
-/** Writes the audit row of each action, and counts the jobs of the caller's team. */
-export const createActionObserver = (database: Pick<Database, "query">, auditor: Auditor): ActionObserver => ({
-  begin: (tool, sqlWith, values) =>
-    createsJob(tool) ? withJobLimit(sqlWith, values, auditor.team) : { sql: sqlWith("TRUE"), values },
-  async assertMayBegin(tool) {
-    if (createsJob(tool)) await assertJobLeft(database, auditor.team);
-  },
+/** Writes the audit row of each action. */
+export const createActionObserver = (auditor: Auditor): ActionObserver => ({
   end() {
     const traceId = auditor.traceId?.();
-    return (resolve) => auditResolution(resolve, { ...auditor, traceId: () => traceId }, uncountRejectedJob);
+    return (resolve) => auditResolution(resolve, { ...auditor, traceId: () => traceId });
   },
 });
 
@@ -49,13 +41,11 @@ interface CallerActionsOptions extends Omit<ActionCallerOptions, "listedServiceN
   readonly readUpstreamSecret: () => Promise<Uint8Array>;
   /** The only workspace of the caller's team; undefined without a team. */
   readonly workspaceId?: string | undefined;
-  /** Receives the reason if the observer refused a new action. */
-  readonly onRefused?: (reason: string) => void;
 }
 
 export function createCallerActions(
   context: ActionContext,
-  { caller, readUpstreamSecret, workspaceId, onRefused, serviceName, ...options }: CallerActionsOptions,
+  { caller, readUpstreamSecret, workspaceId, serviceName, ...options }: CallerActionsOptions,
 ): Actions {
   const actions = createActions(context, {
     ...options,
@@ -69,12 +59,7 @@ export function createCallerActions(
     async perform(call) {
       // An action in another workspace is not recorded.
       if (workspaceId !== undefined) refuseOtherWorkspace(call.arguments[WORKSPACE_PARAMETER], workspaceId);
-      try {
-        return await actions.perform(call);
-      } catch (error) {
-        if (error instanceof ActionRefused) onRefused?.(error.message);
-        throw error;
-      }
+      return await actions.perform(call);
     },
   };
 }

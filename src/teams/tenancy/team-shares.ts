@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 export interface LimitExceeded {
-  readonly reason: "rate_limited" | "team_rate_limited" | "team_limited" | "instance_full";
+  readonly reason: "rate_limited" | "team_limited" | "instance_full";
   /** The limit, such as "at most 8 concurrent calls for each caller". */
   readonly why: string;
   readonly retryAfterSeconds: number;

@@ -1,11 +1,8 @@
 // Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
 // statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
-import { CREATES_JOB } from "../../actions/journal-reads.ts";
 import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../store/database.ts";
 import { AUDIT_TABLES } from "../audit/rows.ts";
-import { CALLS_TABLE } from "./call-limits.ts";
-import { LIMITS_TABLE, START_OF_TODAY, TODAY } from "./job-limit.ts";
 
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -15,11 +12,11 @@ export type StoredSecret = { readonly encrypted: string } | { readonly file: str
 
 /**
  * `claim`: callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. `changedAt`: milliseconds since 1970, by the database's
- * clock. `jobsToday`: number of jobs that count toward `jobsPerDay`, if that is set.
+ * clock.
  */
 export type Team = z.output<typeof Row>;
 
-export type NewTeam = Omit<Team, "changedAt" | "jobsToday" | keyof TeamLimits>;
+export type NewTeam = Omit<Team, "changedAt">;
 
 /** A caller who is listed as a member, and needs no claim. */
 export interface Member {
@@ -30,9 +27,6 @@ export interface Member {
 export interface TeamWithMembers extends Team {
   readonly members: readonly Member[];
 }
-
-/** What a team may do in all instances together; undefined: no limit. */
-export type TeamLimits = Partial<Pick<Team, "callsPerMinute" | "jobsPerDay">>;
 
 /** A team of a caller, and when it last changed. `claim`: the claim value of the team, if the caller is a member because of it. */
 export type Membership = Pick<Team, "name" | "changedAt" | "claim">;
@@ -50,8 +44,6 @@ const TABLES = [
      issuer TEXT NOT NULL, subject TEXT NOT NULL, team TEXT NOT NULL REFERENCES teams (name) ON DELETE CASCADE,
      PRIMARY KEY (issuer, subject, team))`,
   "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
-  CALLS_TABLE,
-  LIMITS_TABLE,
   ...AUDIT_TABLES,
 ];
 
@@ -62,23 +54,20 @@ export const prepareTables = (database: Database): Promise<void> =>
   });
 
 const SELECT = `SELECT name, base_url AS "baseUrl", client_id AS "clientId", workspace_id AS "workspaceId", claim,
-  encrypted_secret AS encrypted, secret_file AS file, changed_at AS "changedAt", calls_per_minute AS "callsPerMinute",
-  jobs_per_day AS "jobsPerDay", CASE WHEN jobs_per_day IS NULL THEN NULL WHEN day < ${TODAY} THEN 0 ELSE jobs END AS "jobsToday"
-  FROM teams LEFT JOIN team_limits ON team = name`;
-const optional = <T extends z.ZodType>(type: T) => type.nullable().transform((value) => value ?? undefined);
+  encrypted_secret AS encrypted, secret_file AS file, changed_at AS "changedAt" FROM teams`;
 const Row = z
   .object({
     name: z.string(),
     baseUrl: z.string(),
     clientId: z.string(),
     workspaceId: z.string(),
-    claim: optional(z.string()),
+    claim: z
+      .string()
+      .nullable()
+      .transform((claim) => claim ?? undefined),
     encrypted: z.string().nullable(),
     file: z.string().nullable(),
     changedAt: z.int(),
-    callsPerMinute: optional(z.int()),
-    jobsPerDay: optional(z.int()),
-    jobsToday: optional(z.int()),
   })
   .transform(({ encrypted, file, ...team }) => {
     const secret: StoredSecret = encrypted === null ? { file: file ?? "" } : { encrypted };
@@ -186,27 +175,9 @@ export function createTeams({ query }: Pick<Database, "query">) {
         [name, issuer, subject],
       ),
 
-    /** Sets both limits. A first limit counts the jobs that the team has started today. False if the team does not exist. */
-    setLimits: (name: string, { callsPerMinute, jobsPerDay }: TeamLimits): Promise<boolean> =>
-      executeChange(
-        `WITH limited AS (
-           INSERT INTO team_limits (team, calls_per_minute, jobs_per_day, day, jobs)
-           SELECT name, CAST($2 AS INTEGER), CAST($3 AS INTEGER), ${TODAY}, CASE WHEN EXISTS (SELECT 1 FROM team_limits WHERE team = $1) THEN 0
-             ELSE (SELECT COUNT(*) FROM actions WHERE starts_with(service, '[' || to_json(client_id) || ',') AND ${CREATES_JOB}
-               -- The first of these two conditions selects an index.
-               AND updated_at >= ${START_OF_TODAY} AND first_sent_at >= ${START_OF_TODAY} AND state <> 'rejected') END
-           FROM teams WHERE name = $1
-           ON CONFLICT (team) DO UPDATE SET calls_per_minute = excluded.calls_per_minute, jobs_per_day = excluded.jobs_per_day)
-         UPDATE teams SET ${SET_CHANGED} WHERE name = $1 RETURNING name`,
-        [name, callsPerMinute ?? null, jobsPerDay ?? null],
-      ),
-
     /** False if the team does not exist. Its actions stay in the journal. */
     remove: (name: string): Promise<boolean> =>
-      executeChange(
-        "WITH limits AS (DELETE FROM team_limits WHERE team = $1) DELETE FROM teams WHERE name = $1 RETURNING name",
-        [name],
-      ),
+      executeChange("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
 
     /** False if the team does not exist. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
