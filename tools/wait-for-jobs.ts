@@ -1,9 +1,39 @@
 // This module defines wait_for_jobs, which waits until all or any of several jobs stop.
 import * as z from "zod/v4";
-import { jobIds, longWaitSeconds } from "../src/toolkit/arguments.ts";
+import { formatCount } from "../src/core/counts.ts";
+import { formatRecordTable } from "../src/core/table.ts";
+import { jobIds, LONG_WAIT_SECONDS, longWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { waitForMany } from "../src/toolkit/jobs/waiting.ts";
+import { explainMissingId, missingIdNote } from "../src/toolkit/id-hints.ts";
+import { bulkResult, startBulk } from "../src/toolkit/jobs/bulk.ts";
+import { readOrigins } from "../src/toolkit/jobs/origins.ts";
+import {
+  isInProgress,
+  jobOutcome,
+  retriedJobRow,
+  retryFailedStep,
+  stateOf,
+  tallyStates,
+  type WatchedJob,
+  watchJobs,
+} from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
+
+/** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
+async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
+  const ids = watched.map(({ id }) => id);
+  const origins = await readOrigins(ids, ctx);
+  return watched.map(({ id, job, failure }) => {
+    const note = failure && missingIdNote(failure.facts, { jobId: id }, ctx);
+    return {
+      ...(job ? { ...retriedJobRow(id, job, ctx), ...jobOutcome(job) } : { id }),
+      ...origins.get(id),
+      ...(failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() }),
+      ...(note !== undefined && { note }),
+    };
+  });
+}
 
 export const waitForJobs = defineTool({
   name: "wait_for_jobs",
@@ -13,5 +43,42 @@ export const waitForJobs = defineTool({
   effect: "read",
   input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: longWaitSeconds }),
   output: outputs.answer({ jobs: outputs.list, running: outputs.integer }),
-  run: waitForMany,
+  async run({ jobIds, until, waitSeconds = LONG_WAIT_SECONDS }, toolContext) {
+    const bulk = startBulk(waitSeconds, toolContext);
+    const watched = await watchJobs(jobIds, { until: until ?? "all" }, bulk);
+    const failures = watched.flatMap(({ failure }) => failure ?? []);
+    const [missing, ...others] = failures.filter(({ facts }) => facts.kind === "not_found");
+    if (missing && others.length + 1 === watched.length)
+      throw explainMissingId(
+        others.length === 0 ? missing : missing.with({ message: `None of these jobs was found. ${missing.message}` }),
+        { jobId: jobIds[0] },
+      );
+    const jobs = await rowsOf(watched, bulk.ctx);
+    const running = watched.filter(isInProgress).map(({ id }) => id);
+    return await bulkResult(
+      { jobs, running: running.length },
+      {
+        counts: `${tallyStates(watched.map((each) => ({ ...each, state: stateOf(each) })))}.`,
+        nothingDone:
+          watched.every(({ job }) => job === undefined) &&
+          `${formatCount(jobs.length, "job was", "jobs were")} not read.`,
+        failures: failures.filter(({ facts }) => facts.retryable),
+        // A call at once makes sense if a job in progress can be read.
+        mayContinue: watched.some((each) => isInProgress(each) && !each.failure),
+        promise: "the jobs continue",
+        jobs: watched.map(({ job }) => job),
+        nextStep() {
+          if (running.length === 0)
+            return retryFailedStep(
+              watched.map(({ job }) => job),
+              bulk.ctx,
+            );
+          const args = { jobIds: running, ...(until !== undefined && { until }) };
+          return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
+        },
+        lines: [formatRecordTable(jobs), `${running.length} still running`],
+      },
+      bulk,
+    );
+  },
 });

@@ -36,9 +36,9 @@ const injectFault = (bench: Bench, what: object, operationId: OperationId, times
 
 describeLatestRevision((bench) => {
   test.for([
-    ["run_jobs", "createMicJob", quota, "rate_limited", later(150), "5 files were not sent"],
-    ["run_jobs", "createMicJob", unauthorized, "unauthorized", /^Ask the user /, "5 files were not sent"],
-    ["run_jobs", "createMicJob", forbidden, "forbidden", /ask the user /, "5 files were not sent"],
+    ["run_jobs", "createMicJob", quota, "rate_limited", later(150), "5 files were not run"],
+    ["run_jobs", "createMicJob", unauthorized, "unauthorized", /^Ask the user /, "5 files were not run"],
+    ["run_jobs", "createMicJob", forbidden, "forbidden", /ask the user /, "5 files were not run"],
     ["retry_jobs", "retryMicJob", quota, "rate_limited", later(150), "6 jobs were not retried"],
     ["retry_jobs", "retryMicJob", unauthorized, "unauthorized", /^Ask the user /, "6 jobs were not retried"],
     ["wait_for_jobs", "getMicJob", quota, "rate_limited", later(150), "6 jobs were not read"],
@@ -72,7 +72,7 @@ describeLatestRevision((bench) => {
     expect(structured["summary"]).toMatch(
       /^Stopped: the API answered HTTP 429 \(code "QUOTA_EXHAUSTED"\) and asks to wait 9000 s\. /,
     );
-    expect(structured["summary"]).toMatch(/ 1 file ran \(1 \w+\), 1 outcome is unknown, \d files were not sent\. /);
+    expect(structured["summary"]).toMatch(/ 5 files: 3 NOT_SENT, 1 PREPARING, 1 UNKNOWN\. /);
     expect(structured["summary"]).toMatch(later(150));
     expect(structured["nextStep"]).toBeUndefined();
     expect(JSON.stringify(structured).match(/QUOTA_EXHAUSTED/g)).toHaveLength(1);

@@ -2,8 +2,10 @@
 
 import type { ResourceAction } from "../../actions/history.ts";
 import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
+import { tally } from "../../core/counts.ts";
 import { join, toText, type Words } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
+
 import { formatJson, formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
@@ -70,6 +72,16 @@ export function jobStateText(job: Job): string {
   return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
     ? job.state
     : `${job.state} at ${stage.stage}`;
+}
+
+/** Returns "1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
+export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
+  const waiting = jobs.flatMap((job) => (job && needsUserAction(job) ? jobStateText(job) : []));
+  const unlisted = new Set(jobs.flatMap((job) => (job && isUnlisted(job) ? unlistedText(job.state) : [])));
+  const [first, ...others] = waiting;
+  if (first === undefined) return [...unlisted].join(" ");
+  const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, tally(waiting)];
+  return [`${wait} for a reviewer or the API's operator (${states}). Tell the user.`, ...unlisted].join(" ");
 }
 
 const HOUR_MS = 3_600_000;

@@ -12,7 +12,7 @@ import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
-import { createStopRule, laterText, runRows, stoppedText } from "./engine.ts";
+import { bulkResult, createStopRule, runRows, type StopRule } from "./bulk.ts";
 import { REGISTER } from "./inputs.ts";
 import {
   type Finding,
@@ -175,7 +175,7 @@ export async function resolveActions(
     const action = await ctx.actions.find(key);
     if (!action) throw unknownKeyFailure(key).with({ kind: "not_found" });
     const found = { ...findingFromJournal(action), isWorthRepeating: false };
-    return resultOf([{ action, found }], undefined, args, ctx);
+    return await resultOf([{ action, found }], createStopRule(), args, ctx);
   }
   const { timing } = ctx.api;
   const limited = withTimeToAnswer(ctx);
@@ -204,7 +204,7 @@ export async function resolveActions(
   });
   const notTried = stopRule.reason ? NOT_TRIED : UNTRIED;
   const resolved = selected.map((action) => ({ action, found: findings.get(action.idempotencyKey) ?? notTried }));
-  return resultOf(resolved, stopRule.reason, args, ctx);
+  return await resultOf(resolved, stopRule, args, ctx);
 }
 
 const UNTRIED: Finding = {
@@ -218,12 +218,12 @@ const NOT_TRIED: Finding = { outcome: "still unknown", finding: "Not tried yet."
 
 const PROMISE = "no action runs twice";
 
-function resultOf(
+async function resultOf(
   resolved: readonly { readonly action: ActionStatus; readonly found: Finding }[],
-  stop: Failure | undefined,
+  stopRule: StopRule,
   { idempotencyKey: key }: ResolveArguments,
   ctx: ToolContext,
-): ToolResult<{ readonly results: readonly ResolvedRow[] }> {
+): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
   const rows = resolved.map(({ action: { tool, idempotencyKey, targetId }, found }): ResolvedRow => {
     const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
     return { tool, idempotencyKey, targetId, ...row };
@@ -236,18 +236,19 @@ function resultOf(
   // A call at once makes sense if it reads more jobs or tries others: it begins with the same actions, except those resolved now.
   const hasResolved = rows.some(({ outcome }) => outcome === "resolved" || outcome === "rejected");
   const mayContinue = continued !== undefined || (hasResolved && unresolved.includes(UNTRIED));
-  const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
   const why = continued ? "continues to read the jobs" : `later it may find out more; ${PROMISE}`;
   const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
   const results = rows.slice(0, MAX_ROWS);
-  return toolResult(
+  return await bulkResult(
     { results },
     {
-      summary: [rows.length > 1 && stop && stoppedText(stop), summaryOf(rows), later].filter(Boolean).join(" "),
-      nextStep: unresolved.length > 0 && later === undefined ? nextStep : undefined,
+      counts: summaryOf(rows),
+      ...{ failures, mayContinue, promise: PROMISE },
+      nextStep: () => (unresolved.length > 0 ? nextStep : undefined),
       lines: results.map(lineOf),
     },
+    { ctx, stopRule },
   );
 }
 

@@ -1,38 +1,18 @@
-// This module waits for the job that an action made, or for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
+// This module waits for the job that an action made, or for many jobs at once, and recommends a retry of those that failed.
 
 import { type CallContext, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { formatCount, tally } from "../../core/counts.ts";
+import { tally } from "../../core/counts.ts";
 import type { Failure } from "../../core/failure.ts";
-import { formatRecordTable } from "../../core/table.ts";
-import { LONG_WAIT_SECONDS } from "../arguments.ts";
-import {
-  adviseJob,
-  isJobInProgress,
-  isUnlisted,
-  jobProgress,
-  jobStateText,
-  jobStatus,
-  needsUserAction,
-  summarizeJob,
-} from "../describe/job.ts";
-import { explainMissingId, missingIdNote } from "../id-hints.ts";
+import { adviseJob, isJobInProgress, jobProgress, jobStatus, summarizeJob } from "../describe/job.ts";
 import { poll, pollResource } from "../polling.ts";
-import {
-  type ActionResult,
-  type Describe,
-  type NextStep,
-  resourceResult,
-  type ToolResult,
-  toolResult,
-} from "../results.ts";
-import { fieldErrorsText, unlistedText } from "../summary-view.ts";
+import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
+import { fieldErrorsText } from "../summary-view.ts";
 import { type Ports, type ToolContext, toStepFailure } from "../tool-context.ts";
-import { mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
-import { createStopRule, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
+import { mapConcurrently, readJob } from "./batch.ts";
+import { type Bulk, runRows } from "./bulk.ts";
 import { findKnownRetry, type HistoryPorts, readJobHistory } from "./job-history.ts";
-import { readOrigins } from "./origins.ts";
 
 /** A job as it was last read. */
 export interface WatchedJob {
@@ -46,8 +26,6 @@ export interface WatchedJob {
 
 interface WatchOptions {
   readonly until: "all" | "any";
-  readonly seconds: number;
-  readonly stopRule: StopRule;
   /** Jobs that were read just now. */
   readonly known?: readonly Job[];
   /** Progress before the wait begins (default 0). */
@@ -63,14 +41,14 @@ export const inProgressIds = (jobs: readonly WatchedJob[]): readonly string[] =>
 
 const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.facts.kind}`;
 
-const stateOf = ({ job, failure }: WatchedJob): string =>
+export const stateOf = ({ job, failure }: WatchedJob): string =>
   job?.state ?? (failure?.facts.kind === "not_found" ? "not found" : "not read");
 
-const isRetryOf = ({ id, job }: WatchedJob): boolean => job !== undefined && job.id !== id;
-
-/** "3 SUCCEEDED (1 by a retry), 1 FAILED". */
-export function tallyStates(rows: readonly { readonly state: string; readonly isRetry: boolean }[]): string {
-  const retried = rows.filter(({ state, isRetry }) => state === "SUCCEEDED" && isRetry).length;
+/** "3 SUCCEEDED (1 by a retry), 1 FAILED". `id`: that in the call. `state`: shown if there is no job. */
+export function tallyStates(
+  rows: readonly { readonly id: unknown; readonly job: Job | undefined; readonly state: string }[],
+): string {
+  const retried = rows.filter(({ id, job }) => job?.state === "SUCCEEDED" && job.id !== id).length;
   const note = retried === 0 ? "" : ` (${retried} by a retry)`;
   return tally(rows.map(({ state }) => (state === "SUCCEEDED" ? `${state}${note}` : state)));
 }
@@ -112,11 +90,11 @@ const MAX_FINAL_READ_SECONDS = 2;
  */
 export async function watchJobs(
   ids: readonly string[],
-  { until, seconds, stopRule, known: first = [], done = 0 }: WatchOptions,
-  ctx: ToolContext,
+  { until, known: first = [], done = 0 }: WatchOptions,
+  { ctx, stopRule, secondsLeft }: Bulk,
 ): Promise<readonly WatchedJob[]> {
   const { timing } = ctx.api;
-  const limitSeconds = Math.max(0, Math.min(seconds, timeLeftMs(ctx, timing) / 1_000));
+  const limitSeconds = Math.max(0, Math.min(secondsLeft(), timeLeftMs(ctx, timing) / 1_000));
   const readJustNow = new Map(first.map((job) => [job.id, job]));
   const known = new Map<string, WatchedJob>();
 
@@ -180,15 +158,12 @@ export async function waitForMadeJob(
   return await resourceResult(answer, describe, { action, requestId, notice, replay });
 }
 
-interface WaitArguments {
-  readonly jobIds: readonly string[];
-  readonly until?: "all" | "any";
-  readonly waitSeconds?: number;
-}
-
 /** Returns the call that retries the failed jobs for which `adviseJob` recommends a retry; SAFE_RESUME first. */
-export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolContext): Promise<NextStep | undefined> {
-  const failed = watched.flatMap(({ job }) => (job?.state === "FAILED" ? job : []));
+export async function retryFailedStep(
+  jobs: readonly (Job | undefined)[],
+  ctx: ToolContext,
+): Promise<NextStep | undefined> {
+  const failed = jobs.flatMap((job) => (job?.state === "FAILED" ? job : []));
   const steps = await mapConcurrently(failed, async (job) => ({
     id: job.id,
     step: adviseJob(job, await readJobHistory(job, ctx)).nextStep,
@@ -210,28 +185,6 @@ export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolC
   return { tool: "retry_jobs", arguments: { jobIds: chosen.map(({ id }) => id), retryMode, reason }, why };
 }
 
-async function nextStep(
-  watched: readonly WatchedJob[],
-  until: WaitArguments["until"],
-  ctx: ToolContext,
-): Promise<NextStep | undefined> {
-  const inProgress = inProgressIds(watched);
-  if (inProgress.length === 0) return await retryFailedStep(watched, ctx);
-  const args = { jobIds: inProgress, ...(until !== undefined && { until }) };
-  return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
-}
-
-/** Returns " 1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
-export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
-  const waiting = jobs.flatMap((job) => (job && needsUserAction(job) ? jobStateText(job) : []));
-  const unlisted = new Set(jobs.flatMap((job) => (job && isUnlisted(job) ? unlistedText(job.state) : [])));
-  const notKnown = [...unlisted].map((text) => ` ${text}`).join("");
-  const [first, ...others] = waiting;
-  if (first === undefined) return notKnown;
-  const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, tally(waiting)];
-  return ` ${wait} for a reviewer or the API's operator (${states}). Tell the user.${notKnown}`;
-}
-
 /** The output of a job, or its failure in the API's words, with the first field errors. */
 export function jobOutcome({ outputDatasetVersionId, failure }: Job) {
   const errors = failure ? fieldErrorsText(failure.fieldErrors, true) : "";
@@ -242,61 +195,10 @@ export function jobOutcome({ outputDatasetVersionId, failure }: Job) {
   };
 }
 
-/** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
-async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
-  const origins = await readOrigins(
-    watched.map(({ id }) => id),
-    ctx,
-  );
-  return watched.map(({ id, job, failure }) => {
-    const note = failure && missingIdNote(failure.facts, { jobId: id }, ctx);
-    return {
-      ...(job ? { ...retriedJobRow(id, job, ctx), ...jobOutcome(job) } : { id }),
-      ...origins.get(id),
-      ...(failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() }),
-      ...(note !== undefined && { note }),
-    };
-  });
-}
-
 /** Returns the row of a job whose latest retry is `latest`, or that was not retried. */
 export function retriedJobRow(id: string, latest: Job, { retries }: Pick<ToolContext, "retries">) {
   const row = summarizeJob(latest, retries.get(latest.id));
   if (latest.id === id) return row;
   const { retryOfBatchId: _retryOfBatchId, ...others } = row;
   return { ...others, id, retriedBy: latest.id };
-}
-
-export async function waitForMany(
-  { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
-  toolContext: ToolContext,
-): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly running: number }>> {
-  const ctx = withWaitLimit(toolContext, waitSeconds);
-  const stopRule = createStopRule();
-  const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds, stopRule }, ctx);
-  const failures = watched.flatMap(({ failure }) => (failure?.facts.retryable ? failure : []));
-  const { reason } = stopRule;
-  // A call at once makes sense if a job in progress can be read.
-  const mayContinue = watched.some((each) => isInProgress(each) && each.failure === undefined);
-  const later = laterText({ stop: reason, failures, mayContinue }, "the jobs continue", ctx);
-  const counts = tallyStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
-  if (reason && later !== undefined && watched.every(({ job }) => job === undefined))
-    throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, later);
-  const [missing, ...others] = watched.flatMap(({ failure }) => (failure?.facts.kind === "not_found" ? failure : []));
-  if (missing && others.length + 1 === watched.length)
-    throw explainMissingId(
-      others.length === 0 ? missing : missing.with({ message: `None of these jobs was found. ${missing.message}` }),
-      { jobId: jobIds[0] },
-    );
-  const data = { jobs: await rowsOf(watched, ctx), running: inProgressIds(watched).length };
-  const sentences = [
-    reason && stoppedText(reason),
-    `${counts}.${operatorNeededText(watched.map(({ job }) => job))}`,
-    later,
-  ];
-  return toolResult(data, {
-    summary: sentences.filter((sentence) => sentence !== undefined).join(" "),
-    nextStep: later === undefined ? await nextStep(watched, until, ctx) : undefined,
-    lines: [formatRecordTable(data.jobs), `${data.running} still running`],
-  });
 }

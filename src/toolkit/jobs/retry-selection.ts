@@ -1,0 +1,158 @@
+// This module selects the jobs that retry_jobs retries: it skips those that were retried before, and those that another retry will not help.
+import type { ActionDescriptor } from "../../actions/actions.ts";
+import { deriveStepKey } from "../../actions/idempotency-keys.ts";
+import { timeLeftMs } from "../../api-client/attempts.ts";
+import type { Job } from "../../contract/jobs.ts";
+import { formatCount } from "../../core/counts.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { MAX_JOBS } from "../arguments.ts";
+import type { ConfirmationPrompt } from "../define-tool.ts";
+import { giveUpReason } from "../describe/job.ts";
+import { BROKEN_LIST } from "../pages.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
+import { mapConcurrently, readJob, stateSuffix } from "./batch.ts";
+import { type Bulk, type BulkRow, createStopRule, type SingleResult } from "./bulk.ts";
+import { findJobs, MAX_READ } from "./find-jobs.ts";
+import { findKnownRetry, readJobHistory } from "./job-history.ts";
+import { retryTraits } from "./retrying.ts";
+
+/** Names the jobs by id, or selects failed jobs by their time and failure. */
+export interface RetryManyArguments {
+  readonly jobIds?: readonly string[];
+  readonly workspaceId?: string;
+  readonly createdSince?: string;
+  /** The code of the failure. */
+  readonly failureCode?: string;
+  /** Maximum number of jobs that a filter selects (default 50). */
+  readonly limit?: number;
+  readonly retryMode: "SAFE_RESUME" | "RESTART";
+  readonly reason: string;
+  /** The key of each retry is derived from this key. */
+  readonly idempotencyKey?: string;
+}
+
+/** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
+export const ALREADY_RETRIED = "ALREADY_RETRIED";
+/** Code for a job that is skipped because `adviseJob` gives up on it. */
+export const GIVEN_UP = "GIVEN_UP";
+
+const givenUpRow = ({ id, state }: Job, note: string): BulkRow => ({
+  ...{ id, outcome: "not sent" },
+  cells: { jobId: id, outcome: "not sent", state, code: GIVEN_UP, note },
+});
+
+/** A job of a call; `job` if it was read already. */
+interface RequestedJob {
+  readonly id: string;
+  readonly job?: Job;
+}
+
+/** The jobs of a call, and what its filter left out. */
+export interface Selection {
+  readonly jobs: readonly RequestedJob[];
+  readonly givenUp: readonly BulkRow[];
+  /** The retries of matching jobs, except those that succeeded. A filter never selects retries, so no call retries a job that it has created. */
+  readonly retries: readonly Job[];
+  /** Number of jobs that match, but exceed the limit. */
+  readonly remaining: number;
+  /** A sentence if not all jobs were read. */
+  readonly missingText?: string | false;
+}
+
+/** Selects the named jobs, or the failed jobs that match the filter and were not retried. Throws Failure. */
+export async function selectJobs(
+  { jobIds, workspaceId = "", createdSince, failureCode, limit = MAX_JOBS }: RetryManyArguments,
+  ctx: ToolContext,
+): Promise<Selection> {
+  if (jobIds) return { jobs: [...new Set(jobIds)].map((id) => ({ id })), givenUp: [], retries: [], remaining: 0 };
+  const filter = { createdSince, failure: failureCode, unretried: true };
+  // The progress of the call counts retries and new jobs.
+  const reading = { ...ctx, report: () => undefined };
+  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, reading);
+  const jobs = found.data.filter(({ retryOfBatchId }) => retryOfBatchId === null);
+  const byId = new Map(found.jobs.map((job) => [job.id, job]));
+  const isRetryOfMatch = ({ id, retryOfBatchId: earlier, createdAt }: Job): boolean =>
+    earlier !== null &&
+    found.retries.retryOf(id) === undefined &&
+    Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
+    (failureCode === undefined || byId.get(earlier)?.failure?.code === failureCode);
+  const isMissing = found.ended !== undefined || found.page.hasMore;
+  return {
+    jobs: jobs.slice(0, limit).map((job) => ({ id: job.id, job })),
+    givenUp: found.givenUp
+      .filter(({ job }) => job.retryOfBatchId === null)
+      .slice(0, MAX_JOBS)
+      .map(({ job, reason }) => givenUpRow(job, reason)),
+    retries: found.jobs.filter((job) => isRetryOfMatch(job) && job.state !== "SUCCEEDED"),
+    remaining: Math.max(0, jobs.length - limit),
+    missingText:
+      isMissing &&
+      `Only ${formatCount(found.read.jobs, "job")} could be read. ${found.isLoop ? BROKEN_LIST : "list_jobs with unretried finds the others."}`,
+  };
+}
+
+const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): ActionDescriptor => ({
+  tool: "retry_job",
+  arguments: { jobId, retryMode, reason },
+  traits: retryTraits,
+  explicitKey: idempotencyKey === undefined ? undefined : deriveStepKey(idempotencyKey, jobId),
+  isDerivedKey: true,
+});
+
+/** The time to read jobs before they are retried is the time of the call divided by this number. */
+const READ_SHARE = 3;
+
+/** Returns the row of a job that must be skipped; undefined if it can be retried, or if the journal contains this retry. */
+export async function findSkippedRow(
+  { id: jobId, job: known }: RequestedJob,
+  args: RetryManyArguments,
+  { ctx, stopRule }: Pick<Bulk, "ctx" | "stopRule">,
+): Promise<SingleResult | undefined> {
+  if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
+  // With an explicit key, the agent requests another retry on purpose.
+  const retry = args.idempotencyKey === undefined ? await findKnownRetry(jobId, ctx) : undefined;
+  if (retry) {
+    const newJobId = retry.id !== undefined && { newJobId: retry.id };
+    return { outcome: "not sent", cells: { jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED } };
+  }
+  // If the job cannot be read, the API decides. A read without a response leaves time for the retry.
+  const { timing } = ctx.api;
+  const deadlineAt = timing.clockMs() + timeLeftMs(ctx, timing) / READ_SHARE;
+  const answer = known
+    ? undefined
+    : await readJob(jobId, { ...ctx, deadlineAt }).catch((error: unknown) => {
+        const failure = toStepFailure(error, ctx);
+        // An application may be allowed to retry jobs, but not to read them.
+        if (failure.facts.status !== 403) stopRule.observe(jobId, failure);
+        return undefined;
+      });
+  const job = known ?? answer?.value.data;
+  const note = job && giveUpReason(job, await readJobHistory(job, ctx));
+  return job && note !== undefined ? givenUpRow(job, note) : undefined;
+}
+
+/** Reads the jobs that would be restarted, and builds one question for all of them; returns undefined if there are none. */
+async function prepareRestartConfirmation(
+  args: RetryManyArguments,
+  ctx: ToolContext,
+): Promise<ConfirmationPrompt | undefined> {
+  const named = await mapConcurrently(args.jobIds ?? [], async (jobId) => {
+    if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
+    if (await findSkippedRow({ id: jobId }, args, { ctx, stopRule: createStopRule() })) return undefined;
+    const state = await stateSuffix(jobId, ctx);
+    return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
+  });
+  if (named.length === 0) return undefined;
+  const what = `Run ${formatCount(named.length, "job")} again from the start?`;
+  const text = `${what} Their finished stages are discarded: ${named.join(", ")}. The reason given: ${quote(args.reason)}`;
+  return { text, resourceVersion: undefined };
+}
+
+/** Returns the one question for all jobs that would be restarted; undefined unless `retryMode` is RESTART. */
+export const confirmRestarts = (args: RetryManyArguments) =>
+  args.retryMode === "RESTART"
+    ? {
+        actions: (args.jobIds ?? []).map((jobId) => actionOf(jobId, args)),
+        prepare: (ctx: ToolContext) => prepareRestartConfirmation(args, ctx),
+      }
+    : undefined;
