@@ -53,6 +53,9 @@ export const own = <const T extends string>(words: Literal<T>): Part => ({ own: 
 /** Untrusted text in quotation marks, at most `max` characters (default 300). */
 export const quoted = (text: string, max?: number): Part => ({ data: quote(text, max) });
 
+/** Text of this machine in its own form: an error of the operating system, a path, a command. */
+export const raw = (text: string): Part => ({ data: escapeText(text) });
+
 /** A value as compact JSON. */
 export const json = (value: unknown): Part => ({ data: formatJson(value) });
 
