@@ -1,4 +1,5 @@
 // This module groups and counts values, and formats numbers and counts: "1,204 jobs", "3 SUCCEEDED, 2 FAILED".
+import { join, type Part, raw, say, type Text } from "./text.ts";
 
 /** Groups values by their keys; Map.groupBy requires Node 21. */
 export function groupByKey<K, V>(pairs: Iterable<readonly [K, V]>): ReadonlyMap<K, readonly V[]> {
@@ -23,6 +24,13 @@ export const countLabels = (labels: Iterable<string>): ReadonlyMap<string, numbe
 export const tally = (labels: Iterable<string>): string =>
   [...countLabels(labels)].map(([label, count]) => `${formatNumber(count)} ${label}`).join(", ");
 
+/** The same in a text. */
+export const tallyText = (labels: Iterable<string>): Text =>
+  join(
+    [...countLabels(labels)].map(([label, count]) => say`${numberPart(count)} ${label}`),
+    ", ",
+  );
+
 /** Adds commas to a whole number: "1,204". */
 export const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -34,3 +42,9 @@ export const formatNumber = (value: number): string => {
 /** "1 job", "1,204 jobs". */
 export const formatCount = (count: number, one: string, many = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`;
+
+/** "1,204" in a text. */
+export const numberPart = (value: number): Part => raw(formatNumber(value));
+
+/** "1,204 jobs" in a text. */
+export const countPart = (count: number, one: string, many?: string): Part => raw(formatCount(count, one, many));
