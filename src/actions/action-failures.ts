@@ -33,10 +33,10 @@ export function withResumeAdvice(
   return new Failure({ ...failure.facts, ...advised }, { cause: failure });
 }
 
-export const unknownOutcomeFailure = (why: Words): Failure =>
+export const unknownOutcomeFailure = (why: Text): Failure =>
   new Failure({
     kind: "outcome_unknown",
-    message: say`${toText(why)} The action may or may not have taken effect.`,
+    message: say`${why} The action may or may not have taken effect.`,
     retryable: true,
     sideEffect: "unknown",
   });

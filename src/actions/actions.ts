@@ -7,6 +7,7 @@ import type { EncodedRequest } from "../api-client/encode.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { errorMessage, Failure, toReport } from "../core/failure.ts";
+import { raw, say, type Words } from "../core/text.ts";
 import { JournalFailure, journalFailure } from "../store/database.ts";
 import {
   assertSameAction,
@@ -22,7 +23,7 @@ import {
 import { type ActionObserver, NO_OBSERVER } from "./action-observer.ts";
 import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./action-row.ts";
 import { actionId, createLateWrites, createLeaseMonitor } from "./claims.ts";
-import { formatDuration, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
+import { durationText, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
 import {
   type ActionIdentity,
   type ActionTraits,
@@ -68,7 +69,7 @@ export interface Reply {
 /** One call of an action tool. */
 export interface ActionCall extends ActionDescriptor {
   /** Advice for the agent: how to check whether the action took effect without sending it again. */
-  readonly verificationAdvice: string;
+  readonly verificationAdvice: Words;
   /** Builds the request of a new action. A resumed action already has one. */
   prepare(): Promise<EncodedRequest>;
   /** Sends the request with its upstream idempotency key, and retries it. Throws Failure. */
@@ -236,19 +237,21 @@ export function createActions(
 
   /** Returns the recorded outcome of a resolved action, or throws the recorded Failure. */
   function replay(stored: StoredAction): PerformedAction {
-    if (stored.outcome === null) throw unknownOutcomeFailure("The journal contains no outcome of this action.");
+    if (stored.outcome === null) throw unknownOutcomeFailure(say`The journal contains no outcome of this action.`);
     const outcome = parseOutcome(stored.outcome);
     const earlier = earlierAction(stored);
     const { key: idempotencyKey, attempts } = stored;
     if ("failure" in outcome) {
-      const { message } = outcome.failure;
+      // The journal keeps texts as an agent has read them.
+      const { message: recorded, next, ...facts } = outcome.failure;
       const notice = outcome.finding
-        ? `Not run again. ${message}`
-        : `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago. ${message}`;
+        ? say`Not run again. `
+        : say`Not run again: an identical call ran ${durationText(earlier.ageMs)} ago. `;
       throw new Failure({
-        ...outcome.failure,
+        ...facts,
+        message: say`${stored.state === "succeeded" && notice}${raw(recorded)}`,
+        next: next === undefined ? undefined : say`${raw(next)}`,
         idempotencyKey,
-        ...(stored.state === "succeeded" && { message: notice }),
       });
     }
     return { ...outcome, attempts, idempotencyKey, replayed: true, origin: "replayed", earlier };
@@ -367,8 +370,12 @@ export function createActions(
         if (isOwned || inFlight.has(action)) {
           const stillBusyFailure = () =>
             live
-              ? stillUnknownFailure(unknownOutcomeFailure("Another call is still working on this action."), live, call)
-              : unknownOutcomeFailure("Another call has just begun this action.");
+              ? stillUnknownFailure(
+                  unknownOutcomeFailure(say`Another call is still working on this action.`),
+                  live,
+                  call,
+                )
+              : unknownOutcomeFailure(say`Another call has just begun this action.`);
           if (!hasTimeToPoll(call)) throw stillBusyFailure();
           await timing.sleep(POLL_MS, context.signal).catch(() => Promise.reject(stillBusyFailure()));
           hasWaited ||= live !== undefined;
@@ -444,7 +451,7 @@ export function createActions(
       const failure =
         error instanceof Failure
           ? withCallerKey(error, upstreamKey, idempotencyKey)
-          : unknownOutcomeFailure(errorMessage(error));
+          : unknownOutcomeFailure(say`${raw(errorMessage(error))}`);
       await tryRecordResolution(openedJournal, stored, toResolution({ failure }, attempts, call.apiClock.now()));
       throw failure.facts.sideEffect === "unknown" ? stillUnknownFailure(failure, stored, call) : failure;
     }
