@@ -1,7 +1,7 @@
 // Checks the tests against the rules of docs/contract.md: the tags of tests, and the titles of rows, cite every rule, and only rules.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { idsIn, pageFields, pageOperations } from "./contract/page.ts";
+import { idsIn, pageFields, pageOperations, pageScopes } from "./contract/page.ts";
 
 const contract = readFileSync("docs/contract.md", "utf8");
 const rules = new Set(idsIn(contract));
@@ -20,8 +20,11 @@ const sources = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && file !== "requirements.test.ts")
   .map((file) => ({ file, source: readFileSync(`test/${file}`, "utf8") }));
 const citations = sources.flatMap(({ file, source }) => citedIds(source).map((id) => ({ id, file })));
-// fields.test.ts has a test for each field and each operation of the page, which cites its rules.
-const citedByPage = [...[...pageFields.values()].flat(), ...pageOperations].flatMap(({ rules: ids }) => ids);
+// fields.test.ts has a test for each field and each operation of the page, scopes.test.ts one for each set of scopes. They cite the rules.
+const citedByPage = [
+  ...[...[...pageFields.values()].flat(), ...pageOperations].flatMap(({ rules: ids }) => ids),
+  ...[...pageScopes.values()].flat(),
+];
 
 test.each([
   ["a title", 'test("x [1/a]", f);', ["1/a"]],

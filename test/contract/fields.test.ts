@@ -94,7 +94,11 @@ for (const owner of pageFields.keys()) {
       const field = schemaAt(schema, name);
       const hasItemRow = fields.some((other) => other.name === `${name}[]`);
       if (text === "format not shown") expect(toJsonSchema(field, "output")).toEqual(ANY_ID);
-      else for (const rule of rulesOf(field, hasItemRow)) expect(text).toMatch(rule);
+      else
+        for (const rule of rulesOf(field, hasItemRow)) {
+          const remedy = hasItemRow ? "" : `, or give the items of a list a row ${name}[]`;
+          expect(text, `docs/contract.md, ${owner}: word the rule of ${name} as other rows do${remedy}`).toMatch(rule);
+        }
       expect([isOptional(field), isNullable(field)]).toEqual([/\boptional\b/.test(text), /\bnull\b/.test(text)]);
       expect(check.grammar(grammarOf(field), sample, pathTo(name))).toEqual([]);
     });

@@ -85,7 +85,9 @@ export const pageOperations = rows
     return { id, method, path, scopes, status: Number(status), answer, rules: idsIn(rule) };
   });
 
-/** The scopes to request for the operations (section 5), separated by spaces. */
-export const pageScopes: ReadonlySet<string> = new Set(
-  rows.filter(({ title }) => title === "5. Authentication").map(({ cells: [, scopes = ""] }) => scopes),
+/** The scopes to request for the operations (section 5), separated by spaces, with the ids of their rules. */
+export const pageScopes: ReadonlyMap<string, readonly string[]> = new Map(
+  rows
+    .filter(({ title, head }) => title === "5. Authentication" && head === "operation")
+    .map(({ cells: [, scopes = "", rule] }) => [scopes, idsIn(rule)]),
 );

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import { type OperationId, type OperationRow, operations } from "../operations.ts";
+import { type Example, type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Parts, Service } from "./service.ts";
 import {
   createJobBody,
@@ -17,13 +17,19 @@ import {
 
 /** Resources that the examples of one emulator use; created once. */
 export interface ExampleData {
+  readonly service: Service;
+  readonly workspaceId: string;
+  /** The id of a file. */
+  readonly assetId: string;
+  readonly inputId: string;
+  readonly jobId: string;
+  readonly operationId: string;
+  readonly requestId: string;
   readonly offer: RecipeOffer;
   /** Input of the permission requests. Until a permission is granted, this input cannot be used in a job with the same recipe. */
   readonly sharedInputId: string;
   /** A job that failed retryably and that no example retries. */
   readonly failedJobId: string;
-  /** Values of path and query parameters, by their names. */
-  readonly values: Readonly<Record<string, string>>;
   readonly registration: Body;
   readonly jobOrder: Body;
   readonly permissionRequest: Body;
@@ -53,20 +59,10 @@ export async function createExampleData(service: Service): Promise<ExampleData> 
   const request = await service.ok(operations.requestMicSharedFileProcessing, { body: permissionRequest });
   const assetId = fileId(service, FILE.succeeds);
   return {
-    offer,
+    ...{ service, workspaceId, assetId, offer },
+    ...{ inputId: input.id, jobId: job.id, operationId: operation.data.id, requestId: request.data.id },
     sharedInputId: sharedInput.id,
     failedJobId: failed.id,
-    values: {
-      workspaceId,
-      state: "TG",
-      window: "DAY",
-      inputId: input.id,
-      assetId,
-      versionId: offer.recipe.versionId,
-      jobId: job.id,
-      operationId: operation.data.id,
-      requestId: request.data.id,
-    },
     registration: { workspaceId, inputKind: "M4_FILE", referenceId: assetId },
     jobOrder: { ...createJobBody(service, offer, input.id) },
     permissionRequest,
@@ -75,17 +71,15 @@ export async function createExampleData(service: Service): Promise<ExampleData> 
   };
 }
 
-/** Parts of a request that the service accepts: for a POST the example of its row, for a GET all required fields. */
+/** Parts of a request that the service accepts. Throws if the example of the operation's row lacks a required parameter. */
 export async function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
   const { example: createExample, pathParameters, query }: OperationRow = operations[id];
-  if (createExample !== undefined) return createExample(exampleData);
-  const requiredValues = ({ shape }: OperationRow["query"]) =>
-    Object.fromEntries(
-      Object.entries(shape).flatMap(([name, schema]) =>
-        schema instanceof z.ZodOptional ? [] : [[name, exampleData.values[name] ?? `no ${name} in the examples`]],
-      ),
-    );
-  return { path: requiredValues(pathParameters), query: requiredValues(query) };
+  const example: Example = (await createExample?.(exampleData)) ?? {};
+  for (const [{ shape }, values = {}] of [[pathParameters, example.path] as const, [query, example.query] as const])
+    for (const [name, schema] of Object.entries(shape))
+      if (!(schema instanceof z.ZodOptional) && values[name] === undefined)
+        throw new Error(`test/operations.ts: the example in the row of ${id} needs ${name}`);
+  return example;
 }
 
 export function exampleDataForFile(service: () => Service): () => Promise<ExampleData> {

@@ -4,6 +4,7 @@ import type * as z from "zod/v4";
 import { API_PREFIX, type Endpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
 import * as samples from "../contract/samples.ts";
+import { type OperationRow, rows } from "../operations.ts";
 import { answer, type RecordedRequest, type Step } from "../support/stub.ts";
 import { words } from "../support/words.ts";
 
@@ -132,11 +133,17 @@ export type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : neve
 
 const repeat = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
 
-/**
- * Builds the body of a successful answer from samples.ts: the only one that the endpoint's schema accepts, still with the texts
- * of the samples.
- */
-function createBody({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): unknown {
+/** Replaces the parts of a sample that are keys of the map, at every depth. */
+function replaceParts(sample: unknown, replacements: ReadonlyMap<unknown, unknown>): unknown {
+  if (replacements.has(sample)) return replacements.get(sample);
+  if (Array.isArray(sample)) return sample.map((part) => replaceParts(part, replacements));
+  if (!isObject(sample)) return sample;
+  const parts = Object.entries(sample).map(([name, part]) => [name, replaceParts(part, replacements)]);
+  return Object.fromEntries(parts);
+}
+
+/** Builds the body of a successful answer from the operation's sample, still with the texts of the sample. */
+function createBody({ sample }: OperationRow, scenario: Scenario): unknown {
   const { jobState, operationState, inputState, retryable, fieldErrors, attemptCount } = scenario;
   const problem = { ...samples.problem, retryable, fieldErrors: repeat(fieldErrors, samples.fieldError) };
   const failureIn = (state: string) => (state === "FAILED" ? problem : null);
@@ -149,29 +156,23 @@ function createBody({ id }: Endpoint, schema: z.ZodType, scenario: Scenario): un
     stages: [failing],
     failure: failureIn(jobState),
   };
-  const operation = { ...samples.operation, state: operationState, failure: failureIn(operationState) };
-  const input = { ...samples.input, state: inputState };
   const { definition } = samples.recipeParameters;
   const parameters = { ...samples.recipeParameters, definition: { ...definition, [ANY_NAME]: true } };
   const offer = { ...samples.recipeOffer, recipe: { ...samples.recipeDefinition, parameters } };
   const { state } = samples;
-  const bodies: readonly unknown[] = [
-    { ...samples.statesResponse, states: [state, { ...state, code: "AP" }, { ...state, code: "KA" }] },
-    { ...samples.districtsResponse, districts: repeat(3, samples.district) },
-    { ...samples.openApiDocument, paths: { ...samples.openApiDocument.paths, [ANY_NAME]: {} } },
-    samples.enveloped({ ...samples.capabilitySet, capabilities: repeat(2, samples.capability) }),
-    samples.enveloped(input),
-    { ...samples.recipeList, data: repeat(2, offer) },
-    samples.micEnveloped(offer),
-    { ...samples.jobList, data: repeat(3, job) },
-    samples.enveloped(job),
-    samples.enveloped(operation),
-    samples.enveloped(samples.usageSummary),
-    samples.micEnveloped(samples.processingRequest),
-  ];
-  const [body, ...others] = bodies.filter((each) => schema.safeParse(each).success);
-  if (body === undefined || others.length > 0) throw new Error(`no sample, or several, are an answer of ${id}`);
-  return body;
+  const replacements = new Map<unknown, unknown>([
+    [samples.job, job],
+    [samples.jobList.data, repeat(3, job)],
+    [samples.operation, { ...samples.operation, state: operationState, failure: failureIn(operationState) }],
+    [samples.input, { ...samples.input, state: inputState }],
+    [samples.recipeOffer, offer],
+    [samples.recipeList.data, repeat(2, offer)],
+    [samples.capabilitySet.capabilities, repeat(2, samples.capability)],
+    [samples.statesResponse.states, [state, { ...state, code: "AP" }, { ...state, code: "KA" }]],
+    [samples.districtsResponse.districts, repeat(3, samples.district)],
+    [samples.openApiDocument.paths, { ...samples.openApiDocument.paths, [ANY_NAME]: {} }],
+  ]);
+  return replaceParts(sample, replacements);
 }
 
 /** Builds a complete successful answer: the contract's fields with these texts, and one unknown field. */
@@ -182,7 +183,9 @@ export function createSuccess(
 ): { readonly body: unknown; readonly sent: unknown } {
   const { body: schema } = endpoint.success;
   if (schema === "binary") throw new Error(`${endpoint.id} answers with a file`);
-  const plain = createBody(endpoint, schema, scenario);
+  const row = rows.find(({ id }) => id === endpoint.id);
+  if (!row) throw new Error(`test/operations.ts needs a row of ${endpoint.id}`);
+  const plain = createBody(row, scenario);
   const body = mapTexts(plain, (text, at) => {
     const maxChars = findMaxChars(endpoint, schema, plain, at);
     if (maxChars === 0) return text;
@@ -190,7 +193,8 @@ export function createSuccess(
     // An id with a lone surrogate has no UTF-8 form, so no request can contain it.
     return at.endsWith("/id") ? replacement.replace(/\p{Surrogate}/gu, "") : replacement;
   });
-  if (!schema.safeParse(body).success) throw new Error(`what ${endpoint.id} answers breaks the contract`);
+  if (!schema.safeParse(body).success)
+    throw new Error(`test/operations.ts: the sample in the row of ${endpoint.id} breaks its contract`);
   const extra = endpoint.id === "getPlaygroundOpenApi" ? {} : { [texts(`${endpoint.id} drift`)]: 1 };
   return { body, sent: { ...Object(body), ...extra } };
 }

@@ -128,10 +128,13 @@ export const starJob = defineTool({
   ),
   "test/operations.ts": insertBefore([
     "  retryMicJob: row(",
-    `  starMicJob: row(api.starMicJob, "star_job", async ({ createFailedJob }) => ({
-    path: { jobId: (await createFailedJob()).id },
-    body: { reason: "To be shown" },
-  })),
+    `  starMicJob: row(api.starMicJob, "star_job", {
+    sample: enveloped(samples.job),
+    example: async ({ createFailedJob }) => ({
+      path: { jobId: (await createFailedJob()).id },
+      body: { reason: "To be shown" },
+    }),
+  }),
 `,
   ]),
 };

@@ -61,7 +61,7 @@ export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
   show_divisions: { required: ["level"], call: () => ({ level: "district", states: [state] }) },
   show_usage: {
     required: ["workspaceId", "window"],
-    call: ({ values: { workspaceId, window } }) => ({ workspaceId, window }),
+    call: ({ workspaceId }) => ({ workspaceId, window: "DAY" }),
   },
   show_actions: { required: [], call: () => ({}) },
 };
