@@ -85,8 +85,6 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
     inlineMaxBytes: read("MIC_INLINE_MAX_BYTES", wholeNumber(0, 999_999)) ?? 32 * 1024,
     /** Validity of a download link (default 600 s). */
     downloadLinkSeconds: read("MIC_DOWNLOAD_LINK_SECONDS", wholeNumber(10, DAY_SECONDS)) ?? 600,
-    /** "ticket" (default): the link is sufficient. "bearer": the request also needs the caller's access token. */
-    downloadLinks: read("MIC_DOWNLOAD_LINKS", oneOf(["ticket", "bearer"], "ticket or bearer")) ?? "ticket",
     /** The time range whose actions are missing in the journal after a restore. */
     restoreGap: read("MIC_RESTORE_GAP", timeRange),
   };

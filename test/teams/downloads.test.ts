@@ -51,7 +51,6 @@ async function fileServerForTest(
   const serve = createDownloads({
     encryption,
     runtimeOf,
-    links: "ticket",
     log,
     record: ({ caller, team, client }, event) => recorded.push({ caller, team, client, ...event }),
     traceId: () => undefined,
@@ -59,10 +58,7 @@ async function fileServerForTest(
   });
   const server = await startServer(
     {
-      serve: async (exchange) =>
-        (await serve(exchange, () => Promise.reject(new Error("a ticket needs no token"))))
-          ? undefined
-          : errorResponse(404, "Nothing."),
+      serve: async (exchange) => ((await serve(exchange)) ? undefined : errorResponse(404, "Nothing.")),
       redact: (text) => text,
       log,
     },

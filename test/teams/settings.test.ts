@@ -40,7 +40,6 @@ test("four variables are enough, and the other settings have defaults", () => {
     drainDelaySeconds: 5,
     inlineMaxBytes: 32_768,
     downloadLinkSeconds: 600,
-    downloadLinks: "ticket",
     config: { keychain: "off", geographyRate: 28 },
   });
 });

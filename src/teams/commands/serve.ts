@@ -69,7 +69,6 @@ export async function serveTeams(
       serveDownload: createDownloads({
         encryption: composed.encryption,
         runtimeOf: composed.runtimeForLink,
-        links: settings.downloadLinks,
         log,
         record: audit.write,
         traceId,

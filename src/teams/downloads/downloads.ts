@@ -14,7 +14,6 @@ import type { Audit } from "../audit/audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
 import type { ServeDownload } from "../frontend/frontend.ts";
-import { ProviderUnavailable } from "../oauth/provider.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
 
@@ -22,8 +21,6 @@ export interface DownloadOptions {
   readonly encryption: Pick<Encryption, "decryptForAny">;
   /** Resolves with the caller's runtime in this team; undefined if they are not a member now, or the team does not exist. */
   readonly runtimeOf: (caller: CallerClaims, team: string | undefined) => Promise<Runtime | undefined>;
-  /** "ticket": the link is sufficient. "bearer": the request also needs a token of the caller for whom the link was made. */
-  readonly links: "ticket" | "bearer";
   readonly log: Log;
   /** Receives the audit row of each download that has ended. Its outcome is `complete` or `interrupted`, or the status of a refusal. */
   readonly record: Audit["write"];
@@ -97,7 +94,7 @@ async function regenerateRows(
 }
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
-  const { encryption, runtimeOf, links, log, record, traceId, limits = LIMITS } = options;
+  const { encryption, runtimeOf, log, record, traceId, limits = LIMITS } = options;
   /** The team, or the caller without a team, of each running download. */
   const running: string[] = [];
 
@@ -160,23 +157,22 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     }
   }
 
-  async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims>): Promise<void> {
+  async function serve(exchange: Exchange): Promise<void> {
     if (exchange.request.method !== "GET") throw refuseWithText(405, "Only GET is allowed.", { allow: "GET" });
-    const caller = links === "bearer" ? await callerOf() : undefined;
     const decrypted = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
     if (decrypted === "expired")
       throw refuseWithText(410, "This link has expired. Call the tool again for a new link.");
-    if (!decrypted || (caller && caller.id !== decrypted.caller)) throw noSuchFile();
-    await sendDownload(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
+    if (!decrypted) throw noSuchFile();
+    await sendDownload(decrypted.value, { id: decrypted.caller, ...decrypted.value.holder }, exchange);
   }
 
-  return async (exchange, callerOf) => {
+  return async (exchange) => {
     if (!exchange.path.startsWith(DOWNLOADS_PATH)) return false;
     try {
-      await serve(exchange, callerOf);
+      await serve(exchange);
       return true;
     } catch (error) {
-      if (error instanceof RequestRefused || error instanceof ProviderUnavailable) throw error;
+      if (error instanceof RequestRefused) throw error;
       log.error({ reason: errorMessage(error) }, "download");
       throw refuseWithText(500, "Internal server error.");
     }

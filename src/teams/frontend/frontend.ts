@@ -31,18 +31,10 @@ import type { CallerTrace } from "../audit/audit.ts";
 import type { Caller, Right } from "../caller.ts";
 import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck, readDegraded } from "../readiness.ts";
-import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createTeamShares, type LimitExceeded, type TeamShareLimits } from "../tenancy/team-shares.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { type CallerLimits, createCallerLimits, type RequestedWork } from "./limits.ts";
-import {
-  createSignIn,
-  createWellKnown,
-  type Resource,
-  resourceAt,
-  rootResource,
-  type SignInOptions,
-} from "./sign-in.ts";
+import { createSignIn, createWellKnown, type Resource, resourceAt, type SignInOptions } from "./sign-in.ts";
 import { createStatelessClients } from "./stateless.ts";
 
 export interface CallerService extends HttpService {
@@ -51,8 +43,8 @@ export interface CallerService extends HttpService {
   rightFor(message: RequestOrNotification): Right;
 }
 
-/** Resolves with whether the path is a link. Both functions throw RequestRefused and ProviderUnavailable. */
-export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
+/** Resolves with whether the path is a link. Throws RequestRefused. */
+export type ServeDownload = (exchange: Exchange) => Promise<boolean>;
 
 export interface FrontendOptions extends EdgeOptions, SignInOptions {
   /** The same object while nothing has changed; undefined if the path does not exist for this caller. Rejects if that is unknown now. */
@@ -158,13 +150,9 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return refuse(503, reason, { headers: { "retry-after": String(seconds) } });
   }
 
-  async function serveDownload(exchange: Exchange, address: string): Promise<boolean | undefined> {
+  async function serveDownload(exchange: Exchange): Promise<boolean | undefined> {
     if (exchange.phase() === "shutting_down") throw new RequestRefused(shuttingDown());
-    // A token for any resource is accepted, because the link contains its team.
-    const resource = rootResource(publicOrigin);
-    const callerOf = async () =>
-      requireReader(await signIn.callerForAnyResource(exchange.request, address, resource), resource);
-    return await options.serveDownload?.(exchange, callerOf);
+    return await options.serveDownload?.(exchange);
   }
 
   const providerCheck = createHealthCheck({
@@ -186,12 +174,6 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     admit(caller, { messages: 1, calls: 0, streams: 0 }, message);
     record();
     throw new RequestRefused(signIn.refuseForRight(caller, right, resource));
-  }
-
-  function requireReader(caller: Caller, resource: Resource): Caller {
-    const record = () => options.onMissingScope?.(caller, resource.team);
-    requireRight(caller, "read", resource, record);
-    return caller;
   }
 
   /** Waits for a slot in the team's share. Rights are checked first, so a call without the right occupies no slot. */
@@ -246,7 +228,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   }
 
   async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<undefined> {
-    const caller = requireReader(await signIn.callerOf(exchange.request, address, resource), resource);
+    const caller = await signIn.callerOf(exchange.request, address, resource);
+    requireRight(caller, "read", resource, () => options.onMissingScope?.(caller, resource.team));
     let service: CallerService | undefined;
     try {
       service = await options.serviceOf(caller, resource.team);
@@ -276,7 +259,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       if (resource) return await authenticate(exchange, resource, address);
       const found = await wellKnown(method ?? "", path);
       if (found) return found;
-      return (await serveDownload(exchange, address)) ? undefined : noSuchPath();
+      return (await serveDownload(exchange)) ? undefined : noSuchPath();
     } catch (error) {
       throw error instanceof ProviderUnavailable ? providerRefusal(error, address) : error;
     }

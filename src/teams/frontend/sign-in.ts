@@ -29,7 +29,7 @@ function createResource(publicOrigin: string, path: string, team: string | undef
   return { url, metadataUrl: getOAuthProtectedResourceMetadataUrl(url), team };
 }
 
-export const rootResource = (publicOrigin: string): Resource => createResource(publicOrigin, MCP_PATH, undefined);
+const rootResource = (publicOrigin: string): Resource => createResource(publicOrigin, MCP_PATH, undefined);
 
 /** Undefined if the path is not a resource. The result does not depend on which teams exist, because only members may learn that. */
 export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
@@ -97,12 +97,8 @@ export function createSignIn(options: SignInOptions) {
     );
 
   /** `isOurs`: whether a token for this audience is accepted. Throws RequestRefused and ProviderUnavailable. */
-  async function authenticate(
-    request: IncomingMessage,
-    address: string,
-    resource: Resource,
-    isOurs: (audience: string) => boolean,
-  ): Promise<Caller> {
+  /** Resolves with the caller, without a check of rights. Throws RequestRefused and ProviderUnavailable. */
+  async function callerOf(request: IncomingMessage, address: string, resource: Resource): Promise<Caller> {
     const token = bearerTokenOf(request);
     if (token === undefined) {
       recordRefusal("no_token", {});
@@ -111,7 +107,7 @@ export function createSignIn(options: SignInOptions) {
     let facts: TokenFacts | undefined;
     try {
       const caller = await tokens.verify(token);
-      if (caller.audiences.some((each) => each === audience || isOurs(each))) return caller;
+      if (caller.audiences.some((each) => [audience, resource.url.href].includes(each))) return caller;
       facts = caller;
       throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
@@ -124,13 +120,7 @@ export function createSignIn(options: SignInOptions) {
   }
 
   return {
-    /** Resolves with the caller, without a check of rights. Throws RequestRefused and ProviderUnavailable. */
-    callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
-      authenticate(request, address, resource, (each) => each === resource.url.href),
-
-    /** Like `callerOf`, and accepts a token for any resource of this deployment. */
-    callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
-      authenticate(request, address, resource, (each) => isResourceOf(resource.url.origin, each)),
+    callerOf,
 
     /** Returns the refusal of a call for which the caller lacks the right. */
     refuseForRight(caller: Caller, needed: Right, resource: Resource): Response {
