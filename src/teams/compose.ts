@@ -58,7 +58,7 @@ export interface CallerRuntime extends Runtime {
 export type ComposedTeams = ReturnType<typeof composeTeams>;
 
 export function composeTeams(deployment: Deployment) {
-  const { config, secretKeys, publicOrigin, inlineMaxBytes, downloadLinkSeconds } = deployment;
+  const { config, secretKeys, publicOrigin } = deployment;
   const redactor = createRedactor();
   for (const secret of deployment.secrets) redactor.add(secret);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
@@ -147,10 +147,8 @@ export function composeTeams(deployment: Deployment) {
       geography,
       files: createLinkedFiles({
         service: api,
-        inlineMaxBytes,
         encryption,
         publicUrl: publicOrigin,
-        seconds: downloadLinkSeconds,
         caller,
         holder: { issuer, subject, groups: [...groups] },
         team: team?.name,

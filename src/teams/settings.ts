@@ -30,8 +30,6 @@ import {
   trustedAddresses,
 } from "./variables.ts";
 
-const DAY_SECONDS = 86_400;
-
 /** Reads the variables of a deployment. Required variables that are missing have empty values, which `readEnvironment` never returns. */
 export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.ProcessEnv) {
   const origin = read("MIC_PUBLIC_URL", publicOrigin) ?? "";
@@ -81,10 +79,6 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
     auditRetentionDays: read("MIC_AUDIT_RETENTION_DAYS", wholeNumber(1, 3650)) ?? 90,
     /** Time after a signal in which calls are still served and /readyz returns 503 (default 5 s). */
     drainDelaySeconds: read("MIC_DRAIN_DELAY_SECONDS", wholeNumber(0, 300)) ?? 5,
-    /** Content of files up to this size is part of the result (default 32 KiB). */
-    inlineMaxBytes: read("MIC_INLINE_MAX_BYTES", wholeNumber(0, 999_999)) ?? 32 * 1024,
-    /** Validity of a download link (default 600 s). */
-    downloadLinkSeconds: read("MIC_DOWNLOAD_LINK_SECONDS", wholeNumber(10, DAY_SECONDS)) ?? 600,
     /** The time range whose actions are missing in the journal after a restore. */
     restoreGap: read("MIC_RESTORE_GAP", timeRange),
   };
@@ -98,7 +92,7 @@ export type DatabaseSettings = Values["database"];
 export type StoreSettings = Pick<TeamsSettings, "config" | "database" | "secretKeys" | "secrets">;
 /** The settings of a deployment, except HTTP and sign-in. */
 export type DeploymentSettings = StoreSettings &
-  Pick<TeamsSettings, "publicOrigin" | "auditRetentionDays" | "inlineMaxBytes" | "downloadLinkSeconds" | "restoreGap">;
+  Pick<TeamsSettings, "publicOrigin" | "auditRetentionDays" | "restoreGap">;
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 

@@ -94,8 +94,6 @@ export async function instanceForTest(
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
-    inlineMaxBytes: 32_768,
-    downloadLinkSeconds: 600,
     auditRetentionDays: 90,
     restoreGap: undefined,
     ...more,

@@ -88,7 +88,6 @@ async function fileServerForTest(
       const linkOptions = {
         encryption,
         publicUrl: url,
-        seconds: 600,
         caller: ANN,
         holder: HOLDER,
         team,

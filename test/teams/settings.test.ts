@@ -38,8 +38,6 @@ test("four variables are enough, and the other settings have defaults", () => {
     callerMaxConcurrency: 8,
     auditRetentionDays: 90,
     drainDelaySeconds: 5,
-    inlineMaxBytes: 32_768,
-    downloadLinkSeconds: 600,
     config: { keychain: "off", geographyRate: 28 },
   });
 });
@@ -125,7 +123,7 @@ test.each([
 const { MIC_SECRET_KEYS: _, ...WITHOUT_KEYS } = REQUIRED;
 test.each([
   ["MIC_CLIENT_ID of a single-user server", { ...REQUIRED, MIC_CLIENT_ID: "1" }, /mic-mcp teams add/],
-  ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /MIC_DOWNLOAD_LINK_SECONDS/],
+  ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /as links/],
   ["MIC_STATE_DIR of a single-user server", { ...REQUIRED, MIC_STATE_DIR: "1" }, /MIC_DATABASE_URL/],
   ["MIC_EMULATOR of a single-user server", { ...REQUIRED, MIC_EMULATOR: "1" }, /mic-mcp emulator/],
   ["a missing key file", { ...WITHOUT_KEYS, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],

@@ -33,6 +33,8 @@ export type Ticket = z.infer<typeof Ticket>;
 
 export const DOWNLOADS_PATH = "/downloads/";
 
+/** Validity of a link. */
+const LINK_SECONDS = 600;
 /** Maximum length of a ticket: some proxies refuse longer URLs. */
 const MAX_CHARS = 4_000;
 
@@ -40,7 +42,6 @@ interface LinkOptions {
   readonly encryption: Pick<Encryption, "encrypt">;
   /** The URL of this deployment: an origin, with an optional path. */
   readonly publicUrl: string;
-  readonly seconds: number;
   readonly caller: string;
   readonly holder: Holder;
   /** Undefined for a caller in no team. */
@@ -65,11 +66,11 @@ type WithoutHolder<T> = T extends unknown ? Omit<T, "team" | "holder" | "client"
 /** Throws Failure `invalid_arguments` if the ticket would be too long. */
 async function createLink(
   target: WithoutHolder<Ticket>,
-  { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkOptions,
+  { encryption, publicUrl, caller, holder, team, client, now }: LinkOptions,
 ): Promise<Link> {
   const ticket = { ...target, holder, client, team };
-  const expiresAt = now() + seconds * 1000;
-  const ticketText = await encryption.encrypt("download", caller, ticket, seconds);
+  const expiresAt = now() + LINK_SECONDS * 1000;
+  const ticketText = await encryption.encrypt("download", caller, ticket, LINK_SECONDS);
   if (ticketText.length > MAX_CHARS) throw tooLong();
   return {
     url: `${publicUrl.replace(/\/$/, "")}${DOWNLOADS_PATH}${ticketText}`,
@@ -79,9 +80,11 @@ async function createLink(
 
 export interface LinkedFilesOptions extends LinkOptions {
   readonly service: ApiClient;
-  /** The result contains texts and images up to this size. */
-  readonly inlineMaxBytes: number;
+  /** The result contains texts and images up to this size (default 32 KiB). */
+  readonly inlineMaxBytes?: number;
 }
+
+const INLINE_MAX_BYTES = 32 * 1024;
 
 export const CSV_TYPE = "text/csv; charset=utf-8";
 const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/i;
@@ -114,7 +117,11 @@ function contentOf(bytes: Buffer, contentType: string): FileContent | undefined 
   return text === undefined ? undefined : { text };
 }
 
-export function createLinkedFiles({ service, inlineMaxBytes, ...linkOptions }: LinkedFilesOptions): LinkedFiles {
+export function createLinkedFiles({
+  service,
+  inlineMaxBytes = INLINE_MAX_BYTES,
+  ...linkOptions
+}: LinkedFilesOptions): LinkedFiles {
   async function inspectAsset(endpoint: Endpoint, { assetId, fileName, preview }: AssetRequest, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
     return await withAssetStream(service, endpoint, request, context, async (answer) => {
