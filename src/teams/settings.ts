@@ -73,8 +73,6 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
     allowedOrigins: read("MIC_ALLOWED_ORIGINS", origins) ?? [],
     /** Maximum calls per minute, for each caller in each instance (default 120). */
     callerRateLimit: read("MIC_CALLER_RATE_LIMIT", wholeNumber(1, 100_000)) ?? 120,
-    /** Maximum concurrent calls, for each caller in each instance (default 8). */
-    callerMaxConcurrency: read("MIC_CALLER_MAX_CONCURRENCY", wholeNumber(1, 1_000)) ?? 8,
     /** Days for which rows of the audit are kept (default 90). */
     auditRetentionDays: read("MIC_AUDIT_RETENTION_DAYS", wholeNumber(1, 3650)) ?? 90,
     /** Time after a signal in which calls are still served and /readyz returns 503 (default 5 s). */

@@ -64,7 +64,6 @@ export async function startDeployment(options: DeploymentOptions) {
       MIC_TRUST_PROXY: "127.0.0.1",
       MIC_BASE_URL: emulator.baseUrl,
       MIC_CALLER_RATE_LIMIT: "100000",
-      MIC_CALLER_MAX_CONCURRENCY: "100",
       MIC_LOG_LEVEL: "error",
       ...(postgres && { MIC_DATABASE_DURABILITY: "local" }),
       ...options.env,

@@ -15,9 +15,9 @@ const isAcknowledged = ({ method }: Message) => method === "notifications/subscr
 const toNotification = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
 const cancellation = toNotification("notifications/cancelled", { requestId: 9 });
 
-/** A deployment that allows `rate` calls per minute and `calls` concurrent calls. */
-async function deployWithLimits(rate: number, calls: number, more: DeploymentOptions = {}) {
-  const deployment = await deploymentForTest({ callerLimits: { rate, calls }, ...more });
+/** A deployment that allows `rate` calls per minute of a caller, and `allCalls` concurrent calls. */
+async function deployWithLimits(rate: number, allCalls: number, more: DeploymentOptions = {}) {
+  const deployment = await deploymentForTest({ callerLimits: { rate, allCalls }, ...more });
   return { ...deployment, alice: await deployment.connectAs() };
 }
 
@@ -91,7 +91,7 @@ test("a stream ends when the token that opened it expires, and opens again with 
 });
 
 test("an instance with as many calls as it accepts answers 429 and stays ready, and serves again when a call ends", async () => {
-  const limits = { rate: 1_000, calls: 100, allCalls: 2 };
+  const limits = { rate: 1_000, allCalls: 2 };
   const { url, connectAs, calls, release, log } = await deploymentForTest({ callerLimits: limits });
   const callers = await Promise.all(["alice", "bob", "cleo"].map((subject) => connectAs({ subject })));
   const [alice, bob, cleo] = callers;
@@ -114,7 +114,7 @@ const HOUR_MS = 3_600_000;
 async function deployWithShares(more: DeploymentOptions["teamShares"] = {}) {
   const teamShares = { running: 4, smallest: 1, waiting: 2, waitMs: HOUR_MS, runMs: HOUR_MS, ...more };
   const deployment = await deployWithTelemetry({
-    callerLimits: { rate: 1_000, calls: 100 },
+    callerLimits: { rate: 1_000 },
     teamShares,
     teamOf: ({ subject }) => subject,
   });
@@ -228,7 +228,7 @@ async function deployWithTelemetry(more: DeploymentOptions = {}) {
   const noop = (): void => undefined;
   const log = { isLevelEnabled: () => true, debug: noop, info: noop, warn: noop, error: noop };
   const telemetry = startTelemetry?.({ log, redactor: createRedactor() });
-  const deployment = await deploymentForTest({ callerLimits: { rate: 3, calls: 100 }, telemetry, ...more });
+  const deployment = await deploymentForTest({ callerLimits: { rate: 3 }, telemetry, ...more });
   const { connectAs } = deployment;
   return {
     ...deployment,

@@ -102,7 +102,7 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
     scopes: SCOPES,
     signInScopes: [SCOPES.read],
     teamClaim: "groups",
-    callerLimits: { rate: 1_000, calls: 100 },
+    callerLimits: { rate: 1_000 },
     databaseCheck: createHealthCheck({ run: async () => undefined, monotonicMs, name: "database", log: logger }),
     isTrustedProxy: undefined,
     allowedOrigins: [],

@@ -35,7 +35,6 @@ test("four variables are enough, and the other settings have defaults", () => {
     isTrustedProxy: undefined,
     allowedOrigins: [],
     callerRateLimit: 120,
-    callerMaxConcurrency: 8,
     auditRetentionDays: 90,
     drainDelaySeconds: 5,
     config: { keychain: "off", geographyRate: 28 },

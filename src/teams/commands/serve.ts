@@ -74,7 +74,7 @@ export async function serveTeams(
         traceId,
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
-      callerLimits: { rate: settings.callerRateLimit, calls: settings.callerMaxConcurrency },
+      callerLimits: { rate: settings.callerRateLimit },
       recordRefusal: composed.recordRefusal,
       databaseCheck: composed.databaseCheck,
       telemetry,

@@ -1,10 +1,10 @@
-// Limits the calls per minute, the concurrent calls and the open streams of each caller, and all concurrent calls of one instance.
+// Limits the calls per minute and the open streams of each caller, and all concurrent calls of one instance.
 import { LRUCache } from "lru-cache";
 import type { LimitExceeded } from "../tenancy/team-shares.ts";
 
 export interface CallerLimits {
+  /** Maximum calls per minute of one caller. */
   readonly rate: number;
-  readonly calls: number;
   /** Maximum concurrent calls of all callers (default 256). */
   readonly allCalls?: number;
 }
@@ -17,7 +17,6 @@ interface Usage {
   /** A token bucket: it holds at most `rate` tokens, and gains `rate` tokens per minute. */
   tokens: number;
   filledAtMs: number;
-  calls: number;
   streams: number;
 }
 
@@ -33,7 +32,7 @@ export interface RequestedWork {
 const MAX_ALL_CALLS = 256;
 
 export function createCallerLimits(
-  { rate, calls: maxCalls, allCalls: maxAllCalls = MAX_ALL_CALLS }: CallerLimits,
+  { rate, allCalls: maxAllCalls = MAX_ALL_CALLS }: CallerLimits,
   monotonicMs: () => number,
 ) {
   let allCalls = 0;
@@ -42,7 +41,7 @@ export function createCallerLimits(
 
   function usageOf(caller: string): Usage {
     const now = monotonicMs();
-    const usage = callers.get(caller) ?? { tokens: rate, filledAtMs: now, calls: 0, streams: 0 };
+    const usage = callers.get(caller) ?? { tokens: rate, filledAtMs: now, streams: 0 };
     callers.set(caller, usage);
     usage.tokens = Math.min(rate, usage.tokens + ((now - usage.filledAtMs) / 60_000) * rate);
     usage.filledAtMs = now;
@@ -57,7 +56,7 @@ export function createCallerLimits(
     ): { readonly release: () => void } | LimitExceeded {
       const usage = usageOf(caller);
       const wanted = Math.min(messages, rate);
-      const slots = Math.min(calls, maxCalls);
+      const slots = Math.min(calls, maxAllCalls);
       const exceeds = (why: string, retryAfterSeconds = 1): LimitExceeded => {
         return { reason: "rate_limited", why: `at most ${why} for each caller`, retryAfterSeconds };
       };
@@ -65,20 +64,17 @@ export function createCallerLimits(
         const seconds = Math.ceil(((wanted - usage.tokens) / rate) * 60);
         return exceeds(`${rate} calls per minute`, Math.max(1, seconds));
       }
-      if (usage.calls + slots > maxCalls) return exceeds(`${maxCalls} concurrent calls`);
       if (usage.streams + streams > MAX_STREAMS) return exceeds(`${MAX_STREAMS} open streams`, 10);
       if (allCalls + slots > maxAllCalls) {
         const why = `at most ${maxAllCalls} concurrent calls in this instance`;
         return { reason: "instance_full", why, retryAfterSeconds: 1 };
       }
       usage.tokens -= wanted;
-      usage.calls += slots;
       usage.streams += streams;
       allCalls += slots;
       return {
         release() {
           allCalls -= slots;
-          usage.calls -= slots;
           usage.streams -= streams;
         },
       };

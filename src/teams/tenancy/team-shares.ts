@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 export interface LimitExceeded {
   readonly reason: "rate_limited" | "team_limited" | "instance_full";
-  /** The limit, such as "at most 8 concurrent calls for each caller". */
+  /** The limit, such as "at most 120 calls per minute for each caller". */
   readonly why: string;
   readonly retryAfterSeconds: number;
 }
