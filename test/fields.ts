@@ -96,8 +96,12 @@ const Schema = z.object({ properties: z.record(z.string(), z.unknown()).default(
 
 /** The arguments of the operation's tool: the fields of the operation, and others. */
 export function argumentsOf(row: OperationRow): readonly Field[] {
-  const fields = fieldsOf(row).map((field) => ({ ...field, values: WIDENED[field.name] ?? field.values }));
-  const { properties } = Schema.parse(tools.find(({ name }) => name === row.tool)?.inputSchema());
+  const tool = tools.find(({ name }) => name === row.tool);
+  const isArgument = ({ name }: Field): boolean => !Object.hasOwn(tool?.setByTool ?? {}, name.split(".")[0] ?? "");
+  const fields = fieldsOf(row)
+    .filter(isArgument)
+    .map((field) => ({ ...field, values: WIDENED[field.name] ?? field.values }));
+  const { properties } = Schema.parse(tool?.inputSchema());
   const own = Object.keys(properties).filter((name) => !fields.some((field) => field.name === name));
   return [
     ...fields,

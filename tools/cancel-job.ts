@@ -24,7 +24,7 @@ export const cancelJob = defineTool({
   makes: "operation",
   traits: cancelTraits,
   input: z.strictObject({
-    ...cancelMicJob.pathParameters.shape,
+    jobId: cancelMicJob.pathParameters.shape.jobId,
     reason: cancelMicJob.body.shape.reason.describe(reasonText),
     resourceVersion: resourceVersion.describe("Only if the job still has this version.").optional(),
     waitSeconds: waitSeconds.describe("Default 5."),

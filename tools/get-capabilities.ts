@@ -15,7 +15,7 @@ export const getCapabilities = defineTool({
   description:
     "Get what the workspace can process and its limits for a job: bytes, rows, pages, quotas. For consumption so far use get_usage.",
   effect: "read",
-  input: z.strictObject({ ...getMicPublicCapabilities.query.shape, view }),
+  input: z.strictObject({ workspaceId: getMicPublicCapabilities.query.shape.workspaceId, view }),
   output: outputs.resource<CapabilitySet>(),
   async run({ view, ...query }, ctx) {
     const answer = await ctx.api.call(getMicPublicCapabilities, { query }, ctx);

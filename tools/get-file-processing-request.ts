@@ -15,7 +15,11 @@ export const getFileProcessingRequest = defineTool({
   description:
     "Get a permission request for a shared file: approved, rejected or revoked, and why. With waitSeconds, wait for the reviewer.",
   effect: "read",
-  input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds, view }),
+  input: z.strictObject({
+    requestId: getMicSharedFileProcessingRequest.pathParameters.shape.requestId,
+    waitSeconds,
+    view,
+  }),
   output: outputs.resource<ProcessingRequest>(),
   run: ({ requestId, ...how }, ctx) =>
     readResource(

@@ -14,7 +14,7 @@ export const getInput = defineTool({
   title: "Get an input and its scan state",
   description: "Get one input: state, scan, file or dataset. With waitSeconds, wait for its scan.",
   effect: "read",
-  input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
+  input: z.strictObject({ inputId: getMicPublicInput.pathParameters.shape.inputId, waitSeconds, view }),
   output: outputs.resource<Input>(),
   run: ({ inputId, ...how }, ctx) =>
     readResource(

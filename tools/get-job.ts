@@ -16,7 +16,7 @@ export const getJob = defineTool({
   description:
     "Get one job: state, nine stages, failure, output. With waitSeconds, wait until it ends, pauses or needs a review.",
   effect: "read",
-  input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
+  input: z.strictObject({ jobId: getMicJob.pathParameters.shape.jobId, waitSeconds, view }),
   output: outputs.resource<Job>(),
   run: ({ jobId, ...how }, ctx) =>
     readResource(

@@ -15,7 +15,7 @@ export const getOperation = defineTool({
   description:
     "Get an asynchronous operation, such as a cancellation: state and result. With waitSeconds, wait for it to end.",
   effect: "read",
-  input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds, view }),
+  input: z.strictObject({ operationId: getMicPublicOperation.pathParameters.shape.operationId, waitSeconds, view }),
   output: outputs.resource<Operation>(),
   run: ({ operationId, ...how }, ctx) =>
     readResource(

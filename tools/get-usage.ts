@@ -7,7 +7,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readUsage, usageResult } from "../src/toolkit/usage.ts";
 
-const { window } = getMicPublicUsage.query.shape;
+const { workspaceId, window } = getMicPublicUsage.query.shape;
 
 export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
@@ -17,7 +17,7 @@ export const getUsage = defineTool({
   searchHint: "quota, budget, limit, remaining",
   effect: "read",
   input: z.strictObject({
-    ...getMicPublicUsage.query.shape,
+    workspaceId,
     window: window.describe("Default: today and entitlement.").optional(),
     view,
   }),

@@ -24,7 +24,7 @@ import { references } from "../src/toolkit/uri.ts";
 const query = listMicJobs.query.shape;
 
 const input = z.strictObject({
-  ...query,
+  workspaceId: query.workspaceId,
   limit: query.limit.describe(`Rows (default ${DEFAULT_JOB_PAGE}).`),
   cursor: query.cursor.describe(cursorText),
   ...jobFilter,

@@ -11,7 +11,7 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { pageResult, readPage } from "../src/toolkit/pages.ts";
 import { references } from "../src/toolkit/uri.ts";
 
-const query = listMicExecutableRecipes.query.shape;
+const { workspaceId, limit, cursor, sort } = listMicExecutableRecipes.query.shape;
 
 export const listRecipes = defineTool({
   endpoint: listMicExecutableRecipes,
@@ -21,7 +21,7 @@ export const listRecipes = defineTool({
     "List the recipe versions that this workspace can run, with their input ports. Next: get_recipe for the parameter schema.",
   searchHint: "available pipelines, workflows",
   effect: "read",
-  input: z.strictObject({ ...query, cursor: query.cursor.describe(cursorText), view }),
+  input: z.strictObject({ workspaceId, limit, cursor: cursor.describe(cursorText), sort, view }),
   output: outputs.page<RecipeOffer>(),
   completions: {
     kind: "versionId",

@@ -8,7 +8,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { registerTraits, registerInput as run } from "../src/toolkit/jobs/inputs.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
-const { alias, clientReference } = createMicPublicInput.body.shape;
+const { workspaceId, inputKind, referenceId, alias, clientReference } = createMicPublicInput.body.shape;
 
 export const registerInput = defineTool({
   endpoint: createMicPublicInput,
@@ -22,7 +22,7 @@ export const registerInput = defineTool({
   traits: registerTraits,
   input: z
     .strictObject({
-      ...createMicPublicInput.body.shape,
+      ...{ workspaceId, inputKind, referenceId },
       alias: alias.describe("Your name for it."),
       clientReference: clientReference.describe("Your note."),
       ...keyArgument("input"),

@@ -99,7 +99,9 @@ export const requestFileProcessing = defineTool({
   makes: "processing request",
   traits,
   input: z.strictObject({
-    ...body,
+    workspaceId: body.workspaceId,
+    inputId: body.inputId,
+    recipeVersionId: body.recipeVersionId,
     recipeVersionHash: body.recipeVersionHash.describe("recipe.versionHash from get_recipe."),
     purpose: body.purpose.describe("Why; at most 160 characters."),
     expiresAt: body.expiresAt.describe("In the future."),

@@ -21,7 +21,7 @@ export const retryJob = defineTool({
   makes: "job",
   traits: retryTraits,
   input: z.strictObject({
-    ...retryMicJob.pathParameters.shape,
+    jobId: retryMicJob.pathParameters.shape.jobId,
     retryMode: body.retryMode.describe(retryModeText),
     reason: body.reason.describe(reasonText),
     waitSeconds,

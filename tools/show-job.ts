@@ -16,7 +16,7 @@ export const showJob = defineTool({
     "Show the user one job in a live view with buttons to retry or cancel it. To read it yourself use get_job.",
   effect: "read",
   view: "job",
-  input: z.strictObject({ ...getMicJob.pathParameters.shape }),
+  input: z.strictObject({ jobId: getMicJob.pathParameters.shape.jobId }),
   output: outputs.view<Job>(),
   async run({ jobId }, ctx) {
     const reading = {

@@ -8,13 +8,15 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult, toViewResult } from "../src/toolkit/results.ts";
 import { readUsage } from "../src/toolkit/usage.ts";
 
+const { workspaceId, window } = getMicPublicUsage.query.shape;
+
 export const showUsage = defineTool({
   name: "show_usage",
   title: "Show usage",
   description: "Show the user each quota's used and remaining amounts as bars. To read them yourself, use get_usage.",
   effect: "read",
   view: "usage",
-  input: z.strictObject({ ...getMicPublicUsage.query.shape }),
+  input: z.strictObject({ workspaceId, window }),
   output: outputs.view<UsageSummary>(),
   async run(query, ctx) {
     const windows = await readUsage(query, ctx);

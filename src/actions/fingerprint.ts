@@ -48,7 +48,7 @@ export interface ActionTraits<Name extends string = string> {
 }
 
 /** The traits of the actions of an endpoint: all its parameters and body fields are named. */
-export type TraitsOf<E extends Pick<Endpoint, "pathParameters" | "body">> = ActionTraits<ParameterName<E>>;
+export type TraitsOf<E extends Endpoint> = ActionTraits<ParameterName<E>>;
 
 const identifyingArguments = (traits: ActionTraits) =>
   Object.entries(traits.arguments).flatMap(([name, role]) => (role === "note" ? [] : [[name, role] as const]));

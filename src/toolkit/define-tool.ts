@@ -3,7 +3,7 @@
 import type * as z from "zod/v4";
 import type { ActionDescriptor } from "../actions/actions.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
-import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import type { Endpoint, ParameterName } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
 import { join, toText } from "../core/text.ts";
@@ -58,6 +58,8 @@ interface SharedProperties {
   readonly effect: Effect;
   /** Undefined unless the tool is a single operation of the API. */
   readonly endpoint?: Endpoint;
+  /** The parameters of the operation that are not arguments, each with the reason. */
+  readonly setByTool?: Readonly<Record<string, string>>;
   /** The view that shows the result to the user. Such a tool is listed only for clients that show views. */
   readonly view?: ViewName;
   readonly makes?: CreatedResourceKind;
@@ -133,6 +135,13 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   tabulate?(args: z.output<z.ZodObject<I, z.core.$strict>>, ctx: ToolContext): Promise<Table>;
 }
 
+/** Each parameter of the tool's operation is an argument of the same name, or is in `setByTool`. */
+type AllParameters<E extends Endpoint | undefined, I> = E extends Endpoint
+  ? [Exclude<ParameterName<E>, keyof I>] extends [never]
+    ? object
+    : { readonly setByTool: Readonly<Record<Exclude<ParameterName<E>, keyof I>, string>> }
+  : object;
+
 /**
  * Defines a tool. The types of `run`'s arguments and of its result's data follow from `input` and `output`.
  *
@@ -143,7 +152,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
  *   title: "Get an input",
  *   description: "One registered input: state, scan result, the file or dataset it stands for.",
  *   effect: "read",
- *   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape }),
+ *   input: z.strictObject({ inputId: getMicPublicInput.pathParameters.shape.inputId }),
  *   output: outputs.resource<Input>(),
  *   run: ({ inputId }, ctx) =>
  *     readResource(
@@ -152,9 +161,12 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
  *     ),
  * });
  */
-export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
-  definition: ToolDefinition<N, I, O>,
-): Tool & { readonly name: N } {
+export function defineTool<
+  const N extends ToolName,
+  const I extends z.ZodRawShape,
+  O,
+  const E extends Endpoint | undefined = undefined,
+>(definition: ToolDefinition<N, I, O> & { readonly endpoint?: E } & AllParameters<E, I>): Tool & { readonly name: N } {
   const { input, output, withLinks, completions, confirm, run, tabulate, ...shared } = definition;
   const { name, effect, endpoint, traits } = shared;
   let schema: JsonSchema | undefined;

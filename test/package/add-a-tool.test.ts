@@ -106,7 +106,7 @@ export const starJob = defineTool({
   makes: "job",
   traits,
   input: z.strictObject({
-    ...starMicJob.pathParameters.shape,
+    jobId: starMicJob.pathParameters.shape.jobId,
     reason: starMicJob.body.shape.reason.describe("Reason for the star"),
     ...keyArgument("text"),
   }),

@@ -51,9 +51,13 @@ export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint 
   };
 }
 
-/** The names of the path parameters and body fields of an endpoint. */
-export type ParameterName<E extends Pick<Endpoint, "pathParameters" | "body">> = string &
-  (keyof E["pathParameters"]["shape"] | (E["body"] extends Fields ? keyof E["body"]["shape"] : never));
+/** The names of the parameters and body fields of an endpoint. */
+export type ParameterName<E extends Endpoint> = string &
+  (
+    | keyof E["pathParameters"]["shape"]
+    | keyof E["query"]["shape"]
+    | (E["body"] extends Fields ? keyof E["body"]["shape"] : never)
+  );
 
 /** Accepts no parameters. */
 const noParameters = z.strictObject({});
