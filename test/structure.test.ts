@@ -183,7 +183,9 @@ test("core, store, actions, toolkit, mcp and tools have no code for teams, their
     .filter(({ path }) => WITHOUT_TEAMS.test(path))
     .flatMap(({ path, code }) => {
       const withoutTexts = code.replace(/\/\*[\s\S]*?\*\/|\/\/.*|"[^"\n]*"/g, "");
-      return [...withoutTexts.matchAll(/\w*(?:audit|tenan|team|hooks\?)\w*/gi)].map(([word]) => `${path}: ${word}`);
+      return [...withoutTexts.matchAll(/\w*(?:audit|tenant|tenancy|team|hooks\?)\w*/gi)].map(
+        ([word]) => `${path}: ${word}`,
+      );
     });
   expect(named).toEqual([]);
 });

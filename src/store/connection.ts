@@ -32,6 +32,7 @@ export class NoPrimary extends Error {
 const SERVER_UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "25006"]);
 /** Errors of the connection: SQLSTATE class 08 and socket errors. */
 const CONNECTION_ERROR = /^(?:08|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+const QUERY_TIMEOUT = "Query read timeout";
 const OWN_ERROR = /^(?:Connection terminated|Query read timeout|timeout expired)/;
 
 /** True if neither this connection nor another one to the same server can be used. */
@@ -45,8 +46,17 @@ export function isBroken(error: unknown): boolean {
 /** True if the server refused the statement before it had any effect. */
 export const isStatementRefused = (error: unknown): boolean => ["25006", "57P03"].includes(errorCode(error));
 
+const TOO_MANY_CONNECTIONS = "53300";
+
 /** True if the server currently accepts no more connections. */
-export const isTooManyConnections = (error: unknown): boolean => errorCode(error) === "53300";
+export const isTooManyConnections = (error: unknown): boolean => errorCode(error) === TOO_MANY_CONNECTIONS;
+
+/** A server that accepts no more connections may be the primary, so it must not look as if there were none. */
+const tooManyConnectionsError = (error: unknown): Error =>
+  Object.assign(new Error(`it accepts no more connections (${errorMessage(error)})`), { code: TOO_MANY_CONNECTIONS });
+
+/** True if a statement exceeded its time limit. The server may still execute it. */
+export const isStatementTimeout = (error: unknown): boolean => errorMessage(error) === QUERY_TIMEOUT;
 
 const connectionTerminatedError = (): Error => new Error("Connection terminated unexpectedly");
 
@@ -121,6 +131,8 @@ export function createConnection({ url, name, timeoutMs, onLost }: ConnectionOpt
    */
   let isInTransaction = false;
 
+  let latest: Promise<unknown> = Promise.resolve();
+
   async function send(text: string, values: readonly SqlValue[]): Promise<readonly DatabaseRow[]> {
     if (text === "BEGIN" || text === "COMMIT") isInTransaction = text === "BEGIN";
     const prepare = values.length > 0 && !isInTransaction;
@@ -137,15 +149,19 @@ export function createConnection({ url, name, timeoutMs, onLost }: ConnectionOpt
     async run(text: string, values: readonly SqlValue[] = [], statementTimeoutMs = timeoutMs) {
       let timer: NodeJS.Timeout | undefined;
       const timeout = new Promise<never>((_, reject) => {
-        const fail = () => reject(new Error(socket?.connecting === false ? "Query read timeout" : "timeout expired"));
+        const fail = () => reject(new Error(socket?.connecting === false ? QUERY_TIMEOUT : "timeout expired"));
         timer = setTimeout(fail, statementTimeoutMs);
       });
       try {
-        return await Promise.race([send(text, values), timeout]);
+        const sent = send(text, values);
+        latest = sent;
+        return await Promise.race([sent, timeout]);
       } finally {
         clearTimeout(timer);
       }
     },
+    /** Resolves when the server has answered the latest statement, or the connection has ended. */
+    waitForAnswer: async (): Promise<void> => void (await latest.catch(() => undefined)),
     /** Marks the connection as idle or not. An idle connection does not keep the process alive. */
     setIdle: (isIdle: boolean): void => void (isIdle ? socket?.unref() : socket?.ref()),
     /** Closes the connection without waiting, because the server may be stuck. */
@@ -167,7 +183,7 @@ const GRACE_MS = 300;
 const PAUSE_MS = 100;
 
 /** A promoted primary writes on a new timeline. (The timeline in pg_control_checkpoint is only as recent as the last checkpoint.) */
-const ROLE_SQL = `SELECT pg_postmaster_start_time()::text AS started, CASE WHEN pg_is_in_recovery() THEN 0
+const ROLE_SQL = `SELECT pg_backend_pid() AS pid, pg_postmaster_start_time()::text AS started, CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
 
 /** Callers may see the reason, but not the addresses in a deployment's network, so a socket error is reduced to its code. */
@@ -185,7 +201,7 @@ export function createPrimaryFinder(urls: readonly string[]) {
     const timeline = Number(row?.["timeline"]);
     if (timeline === 0) throw new NoPrimary("it is a standby");
     if (timeline < latestTimeline) throw new NoPrimary("it was the primary before a failover");
-    return { timeline, started: String(row?.["started"]) };
+    return { timeline, started: String(row?.["started"]), pid: Number(row?.["pid"]) };
   }
 
   async function queryTimeline(url: string): Promise<number> {
@@ -197,10 +213,12 @@ export function createPrimaryFinder(urls: readonly string[]) {
   async function queryAllServers() {
     const found: { url: string; timeline: number }[] = [];
     const reasons: string[] = [];
+    let full: unknown;
     const queries = urls.map(async (url, at) => {
       try {
         found.push({ url, timeline: await queryTimeline(url) });
       } catch (error) {
+        if (isTooManyConnections(error)) full = error;
         reasons.push(`number ${at + 1}: ${reasonWithoutAddress(error)}`);
         throw error;
       }
@@ -209,25 +227,31 @@ export function createPrimaryFinder(urls: readonly string[]) {
     await Promise.race([Promise.allSettled(queries), first.catch(() => Promise.allSettled(queries))]);
     const [best] = found.sort((one, other) => other.timeline - one.timeline);
     latestTimeline = Math.max(latestTimeline, best?.timeline ?? 0);
-    return { best: best?.url, reasons };
+    return { best: best?.url, reasons, full };
   }
 
   return {
-    /** Returns the URL of the primary. Throws NoPrimary after FIND_TIMEOUT_MS. */
+    /** Returns the URL of the primary. Throws after FIND_TIMEOUT_MS: NoPrimary, unless a server accepts no more connections. */
     async find(): Promise<string> {
       const endsAt = performance.now() + FIND_TIMEOUT_MS;
       for (;;) {
-        const { best, reasons } = await queryAllServers();
+        const { best, reasons, full } = await queryAllServers();
         if (best !== undefined) return best;
-        if (performance.now() > endsAt) throw new NoPrimary(`no server takes writes (${reasons.join("; ")})`);
+        if (performance.now() > endsAt)
+          throw full === undefined
+            ? new NoPrimary(`no server takes writes (${reasons.join("; ")})`)
+            : tooManyConnectionsError(full);
         await sleep(PAUSE_MS);
       }
     },
-    /** Returns the start and the timeline of the server behind a connection. Throws NoPrimary if it is not the primary. */
-    async identify(connection: Connection): Promise<string> {
-      const { timeline, started } = await readRole(connection);
+    /**
+     * Returns the start and the timeline of the server behind a connection, and the id of its process there. Throws NoPrimary if it is not
+     * the primary.
+     */
+    async identify(connection: Connection): Promise<{ readonly server: string; readonly pid: number }> {
+      const { timeline, started, pid } = await readRole(connection);
       latestTimeline = Math.max(latestTimeline, timeline);
-      return `${started}/${timeline}`;
+      return { server: `${started}/${timeline}`, pid };
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   FIND_TIMEOUT_MS,
   isBroken,
   isStatementRefused,
+  isStatementTimeout,
   isTooManyConnections,
   NoPrimary,
 } from "./connection.ts";
@@ -26,6 +27,13 @@ const IDLE_MS = 10_000;
 /** A number that other programs are unlikely to lock on: "mic-" in ASCII (32 bits). */
 const ADVISORY_LOCK_ID = 0x6d69632d;
 const DEFAULT_CONNECTIONS = 4;
+/** This part of the connections is reserved for statements that only read. They work while commits wait for a replica. */
+const READ_SHARE = 1 / 8;
+/** While commits wait for a replica, the server is asked for them at this interval. */
+const WAITS_CHECK_MS = 1_000;
+const WAITS_TIMEOUT_MS = 2_000;
+/** Every role can read the waits of its own connections. */
+const WAITS_SQL = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 /**
  * These settings override those of the role and the database. A commit is on disk when it returns, and on a replica if there are
@@ -54,7 +62,22 @@ export interface PostgresDatabase extends Database {
 interface PooledConnection {
   readonly connection: Connection;
   readonly generation: number;
+  readonly url: string;
+  /** The id of its process at the server, if it is known. */
+  pid?: number;
   idleTimer?: NodeJS.Timeout;
+}
+
+/** Returns the processes whose commits wait for a replica; undefined for all, if the server accepts no more connections. */
+async function readWaits(url: string): Promise<ReadonlySet<number> | undefined> {
+  const connection = createConnection({ url, name: "mic-mcp", timeoutMs: WAITS_TIMEOUT_MS });
+  try {
+    return new Set((await connection.run(WAITS_SQL)).map(({ pid }) => Number(pid)));
+  } catch (error) {
+    return isTooManyConnections(error) ? undefined : new Set();
+  } finally {
+    connection.close();
+  }
 }
 
 /** At most `size` connections to the current primary. Statements wait for a connection, and idle connections are closed. */
@@ -62,7 +85,11 @@ function createPool(urls: string, size: number, { failover = false, onNewServer 
   const primary = failover ? createPrimaryFinder(urls.split(",")) : undefined;
   const waitMs = failover ? FIND_TIMEOUT_MS + POOL_WAIT_MS : POOL_WAIT_MS;
   const idle = new Set<PooledConnection>();
-  const queue: (() => void)[] = [];
+  const queue: { readonly limit: number; readonly grant: () => void }[] = [];
+  const writeLimit = Math.max(1, size - Math.ceil(size * READ_SHARE));
+  /** Connections whose statements exceeded their time limits, and still wait for an answer. Each occupies a slot. */
+  const held = new Set<PooledConnection>();
+  let isWatching = false;
   const closing = new AbortController();
   // Each statement that waits for a connection adds a listener, and Node warns of more than 10.
   setMaxListeners(0, closing.signal);
@@ -123,11 +150,16 @@ function createPool(urls: string, size: number, { failover = false, onNewServer 
     });
     // If the connection is in use, its statement fails instead.
     const onLost = (): void => void (idle.delete(pooled) && dropGeneration(pooled.generation));
-    const connection = createConnection({ url: await url, name: "mic-mcp", timeoutMs: STATEMENT_MS, onLost });
-    const pooled: PooledConnection = { connection, generation };
+    const serverUrl = await url;
+    const connection = createConnection({ url: serverUrl, name: "mic-mcp", timeoutMs: STATEMENT_MS, onLost });
+    const pooled: PooledConnection = { connection, generation, url: serverUrl };
     try {
       await connection.run(SETTINGS, [], CONNECT_MS);
-      if (primary) await checkServer(await primary.identify(connection), connection);
+      if (primary) {
+        const { server, pid } = await primary.identify(connection);
+        pooled.pid = pid;
+        await checkServer(server, connection);
+      }
       return pooled;
     } catch (error) {
       connection.close();
@@ -151,35 +183,63 @@ function createPool(urls: string, size: number, { failover = false, onNewServer 
     }
   }
 
-  async function acquireSlot(): Promise<void> {
+  async function acquireSlot(limit: number): Promise<void> {
     closing.signal.throwIfAborted();
-    if (inUse < size) {
+    if (inUse < limit) {
       inUse += 1;
       return;
     }
-    let grantSlot = (): void => undefined;
+    let entry = { limit, grant: (): void => undefined };
     const granted = new Promise<void>((resolve) => {
-      grantSlot = resolve;
-      queue.push(grantSlot);
+      entry = { limit, grant: resolve };
+      queue.push(entry);
     });
-    const timeoutError = () => new Error(`all ${size} connections have been busy for ${waitMs / 1_000} s`);
+    const timeoutError = () => new Error(`all ${limit} connections have been busy for ${waitMs / 1_000} s`);
     await withTimeout(granted, { signal: closing.signal, timeoutMs: waitMs, timeoutError }).catch((error: unknown) => {
-      queue.splice(queue.indexOf(grantSlot), 1);
+      queue.splice(queue.indexOf(entry), 1);
       throw error;
     });
   }
 
   function releaseSlot(): void {
-    const next = queue.shift();
-    if (next) next();
-    else inUse -= 1;
+    inUse -= 1;
+    const next = queue.findIndex(({ limit }) => inUse < limit);
+    if (next === -1) return;
+    inUse += 1;
+    for (const { grant } of queue.splice(next, 1)) grant();
+  }
+
+  function releaseHeld(pooled: PooledConnection): void {
+    if (!held.delete(pooled)) return;
+    pooled.connection.close();
+    releaseSlot();
+  }
+
+  /**
+   * Keeps the slot of a statement that exceeded its time limit while its commit waits for a replica. PostgreSQL does not end that wait, even
+   * if the connection is closed, so a new connection would be one more at the server.
+   */
+  async function hold(pooled: PooledConnection): Promise<void> {
+    held.add(pooled);
+    pooled.connection.setIdle(true);
+    void pooled.connection.waitForAnswer().then(() => releaseHeld(pooled));
+    if (isWatching) return;
+    isWatching = true;
+    for (let [first] = held; first; [first] = held) {
+      const { url: serverUrl } = first;
+      const waits = await readWaits(serverUrl);
+      for (const each of held) if (each.url !== serverUrl || waits?.has(each.pid ?? -1) === false) releaseHeld(each);
+      await sleep(WAITS_CHECK_MS, undefined, { ref: false });
+    }
+    isWatching = false;
   }
 
   return {
     waitingCount: () => queue.length,
     /** Runs `work` on one connection. After an error the connection may be stuck, so it is closed. */
-    async withConnection<T>(work: (run: Connection["run"]) => Promise<T>): Promise<T> {
-      await acquireSlot();
+    async withConnection<T>(work: (run: Connection["run"]) => Promise<T>, isRead = false): Promise<T> {
+      await acquireSlot(isRead ? size : writeLimit);
+      let isHeld = false;
       try {
         const pooled = await acquireConnection();
         try {
@@ -187,15 +247,18 @@ function createPool(urls: string, size: number, { failover = false, onNewServer 
           returnToPool(pooled);
           return result;
         } catch (error) {
-          pooled.connection.close();
+          isHeld = isStatementTimeout(error) && !isRead && pooled.pid !== undefined;
+          if (isHeld) void hold(pooled);
+          else pooled.connection.close();
           if (isBroken(error)) dropGeneration(pooled.generation);
           throw error;
         }
       } finally {
-        releaseSlot();
+        if (!isHeld) releaseSlot();
       }
     },
     close() {
+      for (const pooled of held) releaseHeld(pooled);
       closing.abort(new Error("the database has been closed"));
       closeIdle();
     },
@@ -216,7 +279,7 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
       return await pool.withConnection((run) => {
         isSent = true;
         return run(sql, values);
-      });
+      }, isSelect(sql));
     } catch (error) {
       if (!isSent || !isBroken(error) || isSelect(sql) || isStatementRefused(error)) throw error;
       throw new ResponseLost(errorMessage(error), { cause: error });

@@ -6,7 +6,7 @@ import { memoizeUntilFailure } from "../core/async.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
-import { type Database, POSTGRES_CLOCK, postgresFailure } from "../store/database.ts";
+import { type Database, isSelect, POSTGRES_CLOCK, postgresFailure } from "../store/database.ts";
 import type { PostgresDatabase, PostgresOptions } from "../store/postgres.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { startAuditMaintenance } from "./audit/rows.ts";
@@ -25,35 +25,61 @@ import { SECRETS_TABLES } from "./tenancy/upstream-secret.ts";
 import type { TimeRange } from "./variables.ts";
 
 const DAY_MS = 86_400_000;
+/** One for a commit, which may wait for a replica, and one for reads. */
+const CHECK_CONNECTIONS = 2;
+/** Writes are refused for at most this time after a check, in case no other check follows. */
+const BLOCKED_MS = 10_000;
+/** Agents read this text, so it does not name the replicas. */
+const BLOCKED = "all writes are blocked, because commits wait for a replica and none confirms";
 
 /** Connects to the primary. Errors are Failures whose next step is about MIC_DATABASE_URL. */
 export function connectToPrimary(
   { urls, pool, durability: mode }: Omit<DatabaseSettings, "migrate">,
-  options: Pick<PostgresOptions, "telemetry" | "onNewServer"> = {},
+  { telemetry, onNewServer }: Pick<PostgresOptions, "telemetry" | "onNewServer"> = {},
 ) {
   const space = createSpaceCheck(() => performance.now());
-  const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
+  const mapError = postgresFailure("MIC_DATABASE_URL", "have the operator of this server ");
+  let blockedUntilMs = Number.NEGATIVE_INFINITY;
+  const open = async (settings: PostgresOptions): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../store/postgres.ts");
-    const mapError = postgresFailure("MIC_DATABASE_URL", "have the operator of this server ");
-    const opened = await openPostgres(urls.join(","), { ...options, connections: pool, failover: true, mapError });
+    const opened = await openPostgres(urls.join(","), { telemetry, ...settings, failover: true, mapError });
     return { ...opened, query: (sql, values) => space.observe(opened.query(sql, values)) };
+  };
+  const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
+    const opened = await open({ connections: pool, ...(onNewServer && { onNewServer }) });
+    return {
+      ...opened,
+      query: (sql, values) =>
+        performance.now() < blockedUntilMs && !isSelect(sql)
+          ? Promise.reject(mapError(new Error(BLOCKED)))
+          : opened.query(sql, values),
+    };
   });
+  // The checks have connections of their own, so they work while all others are busy.
+  const checks = memoizeUntilFailure(() => open({ connections: CHECK_CONNECTIONS }));
+  const query: Database["query"] = async (sql, values) => await (await checks.get()).query(sql, values);
+
   return {
     open: database.get,
-    /** Returns why the database cannot be reached, or why commits may not survive the loss of a server. Never rejects. */
-    findDurabilityProblem: (): Promise<DurabilityProblem | undefined> =>
-      database
-        .get()
-        .then(({ query }) => checkDurability(query, mode))
-        .catch((error: unknown) => ({
-          error: `The database cannot be used: ${errorMessage(error).replace(/\.$/, "")}`,
-          next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
-        })),
+    /**
+     * Returns why the database cannot be reached, or why commits may not survive the loss of a server. While commits wait for a replica and
+     * none confirms, writes are refused at once. Never rejects.
+     */
+    async findDurabilityProblem(): Promise<DurabilityProblem | undefined> {
+      const problem = await checkDurability(query, mode).catch((error: unknown) => ({
+        error: `The database cannot be used: ${errorMessage(error).replace(/\.$/, "")}`,
+        next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
+        isBlocked: undefined,
+      }));
+      blockedUntilMs = problem?.isBlocked ? performance.now() + BLOCKED_MS : Number.NEGATIVE_INFINITY;
+      return problem;
+    },
+    /** Commits a row durably (see `createDurableWrite`). */
+    writeDurably: createDurableWrite(query),
     /** Rejects if PostgreSQL has no space for new rows. */
-    checkSpace: async (): Promise<void> => await space.check((await database.get()).query),
+    checkSpace: async (): Promise<void> => await space.check(query),
     async close(): Promise<void> {
-      const opened = await database.ifStarted()?.catch(() => undefined);
-      await opened?.close();
+      for (const opened of [database, checks]) await (await opened.ifStarted()?.catch(() => undefined))?.close();
     },
   };
 }
@@ -114,7 +140,6 @@ export function openDatabase(
     return opened;
   });
   const query: Database["query"] = async (sql, values) => await (await prepared.get()).query(sql, values);
-  const writeDurably = createDurableWrite(query);
   /** Opened at first use, or again after a failure. If MIC_MIGRATE is not off, its tables are brought up to date first. */
   const database: Database = {
     query,
@@ -133,7 +158,9 @@ export function openDatabase(
     async check(): Promise<void> {
       const problem = await primary.findDurabilityProblem();
       if (problem) throw notConfigured(`${problem.error}.`, problem.next);
-      const lost = await writeDurably();
+      // On a new server, no other statement may run before the search for lost rows, which the other connections start.
+      await query("SELECT 1");
+      const lost = await primary.writeDurably();
       await primary.checkSpace();
       if (lost) onLoss(lost);
     },

@@ -3,7 +3,7 @@
 import * as z from "zod/v4";
 import { withTimeout } from "../core/async.ts";
 import { errorCode } from "../core/failure.ts";
-import { type Database, POSTGRES_CLOCK } from "../store/database.ts";
+import { type Database, type DatabaseRow, POSTGRES_CLOCK } from "../store/database.ts";
 import type { DatabaseSettings } from "./settings.ts";
 import type { TimeRange } from "./variables.ts";
 
@@ -14,6 +14,8 @@ const BLOCKED_SECONDS = 3;
 export interface DurabilityProblem {
   readonly error: string;
   readonly next: string;
+  /** Commits wait for a replica, and none confirms. */
+  readonly isBlocked?: true;
 }
 
 // Every role can count the connected replicas, and read the waits of its own connections. Only a role that may read statistics
@@ -50,6 +52,7 @@ export async function checkDurability(
     if (Number(row["connected"]) > 0 && !isUnconfirmed && Number(row["blocked"]) === 0) return undefined;
     return {
       error: `All writes are blocked: commits wait for a PostgreSQL replica of synchronous_standby_names = ${JSON.stringify(String(standbys))}, and none of them confirms${hasNames ? `. Connected: ${names}` : ""}`,
+      isBlocked: true,
       next: "Reconnect a replica whose application_name (in primary_conninfo) is in that setting, or clear the setting temporarily; blocked writes are not lost.",
     };
   }
@@ -136,10 +139,16 @@ const WRITE_TIMEOUT_MS = 5_000;
 /** Creates a check that commits a row durably. It resolves with the time range that the database lost in a restore, if any. */
 export function createDurableWrite(query: Database["query"]): () => Promise<TimeRange | undefined> {
   let lastSeen: number | null = null;
-  return async () => {
+  /** A commit that waits for a replica is not repeated, because each one occupies a connection. */
+  let writing: Promise<readonly DatabaseRow[]> | undefined;
+  async function write(): Promise<readonly DatabaseRow[]> {
     // Some managed services do not permit this function.
     const [found] = await query(SERVER_SQL).catch(() => []);
-    const [row] = await withTimeout(query(WRITE_SQL, [String(found?.["server"] ?? ""), lastSeen]), {
+    return await query(WRITE_SQL, [String(found?.["server"] ?? ""), lastSeen]);
+  }
+  return async () => {
+    writing ??= write().finally(() => (writing = undefined));
+    const [row] = await withTimeout(writing, {
       signal: new AbortController().signal,
       timeoutMs: WRITE_TIMEOUT_MS,
       timeoutError: () =>

@@ -299,7 +299,8 @@ export async function rotateKeys({
     }
   }
   try {
-    counts[(await upstreamSecret.reencrypt()) ? "put" : "kept"] += 1;
+    const isReencrypted = await upstreamSecret.reencrypt();
+    if (isReencrypted !== undefined) counts[isReencrypted ? "put" : "kept"] += 1;
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
     broken.push(`upstream keys: ${error.message}. Add that key to the key file again.`);

@@ -52,10 +52,10 @@ export function createUpstreamSecret({ query }: Pick<Database, "query">, encrypt
       }
     }).get,
 
-    /** Encrypts the secret with the first key. False if there is none, or that key encrypts it already. Throws DecryptionError. */
-    async reencrypt(): Promise<boolean> {
+    /** Encrypts the secret with the first key. False if that key encrypts it already, undefined without a secret. Throws DecryptionError. */
+    async reencrypt(): Promise<boolean | undefined> {
       const before = await find();
-      if (before === undefined) return false;
+      if (before === undefined) return undefined;
       const { secret, isFirstKey } = await encryption.decryptSecret(OWNER, before);
       if (isFirstKey) return false;
       const sql = "UPDATE deployment_secrets SET encrypted = $3 WHERE name = $1 AND encrypted = $2 RETURNING name";
