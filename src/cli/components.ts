@@ -32,7 +32,7 @@ import { version } from "./version.ts";
 export function createLogging({ logLevel }: Config, redactor: Redactor, start: StartTelemetry | undefined) {
   const log = createLog(logLevel, redactor);
   const telemetry = start?.({ log, redactor });
-  return { log: telemetry ? observeLog(log, logLevel, telemetry) : log, telemetry };
+  return { log: telemetry ? observeLog(log, telemetry) : log, telemetry };
 }
 
 interface ProcessContextOptions extends ReturnType<typeof createLogging> {

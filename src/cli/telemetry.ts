@@ -1,5 +1,4 @@
 // Loads telemetry for a server, but only if the standard OTEL_* variables turn it on.
-import type { LogLevel } from "../core/config.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { isTelemetryRequested, type Telemetry } from "../telemetry/port.ts";
@@ -23,26 +22,20 @@ export async function loadTelemetry(
     return createTelemetry({
       settings,
       version,
-      redact: redactor.redact,
       onError: (reason) => log.warn({ reason }, "telemetry"),
       onListening: (url) => log.info({ url }, "metrics can be scraped"),
     });
   };
 }
 
-const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
-
-/** Adds the current trace context to each line on stderr, and exports the lines of level `info` and above that are written there. */
-export function observeLog(log: Log, level: LogLevel, telemetry: Telemetry): Log {
-  const observeLevel = (entryLevel: "info" | "warn" | "error") => (facts: object, message: string) => {
-    log[entryLevel]({ ...facts, ...telemetry.traceFields() }, message);
-    if (RANK[entryLevel] >= RANK[level]) telemetry.log(entryLevel, facts, message);
-  };
+/** Adds the current trace context to each line on stderr. */
+export function observeLog(log: Log, telemetry: Telemetry): Log {
+  const withTrace = (facts: object): object => ({ ...facts, ...telemetry.traceFields() });
   return {
-    isLevelEnabled: (entryLevel) => log.isLevelEnabled(entryLevel),
-    debug: (facts, message) => log.debug({ ...facts, ...telemetry.traceFields() }, message),
-    info: observeLevel("info"),
-    warn: observeLevel("warn"),
-    error: observeLevel("error"),
+    isLevelEnabled: (level) => log.isLevelEnabled(level),
+    debug: (facts, message) => log.debug(withTrace(facts), message),
+    info: (facts, message) => log.info(withTrace(facts), message),
+    warn: (facts, message) => log.warn(withTrace(facts), message),
+    error: (facts, message) => log.error(withTrace(facts), message),
   };
 }

@@ -1,17 +1,13 @@
-// Exports spans, metrics and log lines through the providers of OpenTelemetry, or through those of an SDK that was loaded earlier.
+// Exports spans and metrics through the providers of OpenTelemetry, or through those of an SDK that was loaded earlier.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { DiagLogLevel, diag, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
-import { type Logger, logs } from "@opentelemetry/api-logs";
-import { OTLPLogExporter as JsonLogs } from "@opentelemetry/exporter-logs-otlp-http";
-import { OTLPLogExporter as ProtoLogs } from "@opentelemetry/exporter-logs-otlp-proto";
 import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtoMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtoTraces } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
-import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { type IMetricReader, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../core/loopback.ts";
@@ -21,7 +17,6 @@ import type { TelemetrySettings } from "./settings.ts";
 interface TelemetryPipeline {
   readonly tracer: Tracer;
   readonly meter: Meter;
-  readonly logger: Logger;
   close(): Promise<void>;
 }
 
@@ -64,7 +59,6 @@ function createForeignSdkPipeline(version: string): TelemetryPipeline {
   return {
     tracer: trace.getTracer(SCOPE, version),
     meter: metrics.getMeter(SCOPE, version),
-    logger: logs.getLogger(SCOPE, version),
     close: async () => {
       if (isFlushable(owner)) await owner.forceFlush();
     },
@@ -121,7 +115,7 @@ export function createTelemetryPipeline(options: TelemetryPipelineOptions): Tele
   const { settings, version, onError } = options;
   if (hasForeignSdk()) return createForeignSdkPipeline(version);
   reportSdkErrors(onError);
-  const { traces, metrics: measured, logs: logged, prometheus, metricIntervalMs } = settings;
+  const { traces, metrics: measured, prometheus, metricIntervalMs } = settings;
   // The environment takes precedence. No detector reads the host, its user or the command line.
   const own = resourceFromAttributes({
     "service.name": SCOPE,
@@ -149,21 +143,14 @@ export function createTelemetryPipeline(options: TelemetryPipelineOptions): Tele
   if (prometheusEndpoint) readers.push(prometheusEndpoint.reader);
   const meterProvider = new MeterProvider({ resource, readers });
 
-  const processors =
-    logged === undefined
-      ? []
-      : [new BatchLogRecordProcessor({ exporter: logged === "http/json" ? new JsonLogs() : new ProtoLogs() })];
-  const loggerProvider = new LoggerProvider({ resource, processors });
-
   return {
     // Without an exporter nothing is sampled, and the client's context is passed on unchanged.
     tracer: (traces === undefined ? trace : tracerProvider).getTracer(SCOPE, version),
     meter: meterProvider.getMeter(SCOPE, version),
-    logger: loggerProvider.getLogger(SCOPE, version),
     async close() {
       prometheusEndpoint?.close();
-      // A provider that fails must not prevent the others from exporting.
-      await Promise.allSettled([tracerProvider.shutdown(), meterProvider.shutdown(), loggerProvider.shutdown()]);
+      // A provider that fails must not prevent the other from exporting.
+      await Promise.allSettled([tracerProvider.shutdown(), meterProvider.shutdown()]);
     },
   };
 }

@@ -13,19 +13,10 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { SeverityNumber } from "@opentelemetry/api-logs";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { withTimeoutFallback } from "../core/async.ts";
 import { createTelemetryPipeline, type TelemetryPipelineOptions } from "./export.ts";
-import {
-  FLUSH_MS,
-  GAUGES,
-  OTHER,
-  type Outcome,
-  type Telemetry,
-  type TelemetryIdentity,
-  type TelemetryLevel,
-} from "./port.ts";
+import { FLUSH_MS, GAUGES, OTHER, type Outcome, type Telemetry, type TelemetryIdentity } from "./port.ts";
 
 export { readTelemetrySettings } from "./settings.ts";
 
@@ -47,26 +38,6 @@ const HISTOGRAMS = {
 
 const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
 
-/** The facts of a log line that are exported: numbers and known names. Keys, ids and reasons are not: they may contain untrusted text. */
-const LOGGED_NUMBERS = [
-  "call",
-  "ms",
-  "attempt",
-  "attempts",
-  "status",
-  "maxSessions",
-  "maxConnections",
-  "sessionIdleMs",
-];
-const LOGGED_NAMES = ["tool", "kind", "operation", "errorKind", "method"];
-const SAFE_NAME = /^[\w./-]{1,64}$/;
-
-const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
-  info: SeverityNumber.INFO,
-  warn: SeverityNumber.WARN,
-  error: SeverityNumber.ERROR,
-};
-
 const MAX_TEAMS = 100;
 const INTERNAL_ERROR = -32603;
 
@@ -86,21 +57,6 @@ function databaseErrorType(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
   return /^[A-Z0-9_]{1,32}$/.test(code) ? code : OTHER;
-}
-
-function loggedAttributes(facts: object, own: TelemetryIdentity): Attributes {
-  const { team, caller } = { team: undefined, caller: undefined, ...facts };
-  const identity = { ...(typeof team === "string" && { team }), ...(typeof caller === "string" && { caller }), ...own };
-  const kept = Object.entries(facts).filter(
-    ([name, value]) =>
-      (LOGGED_NUMBERS.includes(name) && typeof value === "number") ||
-      (LOGGED_NAMES.includes(name) && typeof value === "string" && SAFE_NAME.test(value)),
-  );
-  const entries = [
-    ...Object.entries(identityAttributes(identity)),
-    ...kept.map(([name, value]) => [`mic.log.${name}`, value] as const),
-  ];
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
 type Carrier = Readonly<Record<string, unknown>>;
@@ -146,13 +102,9 @@ type Measure = (seconds: number, attributes: Attributes) => void;
 
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
 
-export interface TelemetryOptions extends TelemetryPipelineOptions {
-  readonly redact: (text: string) => string;
-}
-
-export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const { settings, redact } = options;
-  const { tracer, meter, logger, close } = createTelemetryPipeline(options);
+export function createTelemetry(options: TelemetryPipelineOptions): Telemetry {
+  const { settings } = options;
+  const { tracer, meter, close } = createTelemetryPipeline(options);
   const activeWork = new AsyncLocalStorage<ActiveWork>();
   /** The trace context of the current HTTP request, until an operation is linked to it. */
   const httpRequests = new AsyncLocalStorage<{ link: SpanContext | undefined }>();
@@ -377,16 +329,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           result.observe(read(), teamAttributes(own));
         gauges.get(name)?.addCallback(observe);
         return () => gauges.get(name)?.removeCallback(observe);
-      },
-
-      log(level, facts, message) {
-        logger.emit({
-          severityNumber: SEVERITY[level],
-          severityText: level.toUpperCase(),
-          body: redact(message),
-          attributes: loggedAttributes(facts, currentIdentity()),
-          context: currentContext(),
-        });
       },
 
       traceFields(): Readonly<Record<string, string>> {

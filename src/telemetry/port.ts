@@ -73,8 +73,6 @@ export interface ActionOutcome {
 
 export type Outcome<R> = { readonly value: R } | { readonly error: unknown };
 
-export type TelemetryLevel = "info" | "warn" | "error";
-
 export interface Telemetry {
   forIdentity(identity: TelemetryIdentity): Telemetry;
   /** Runs the handler of an HTTP request. The trace context of the headers is linked to the MCP operation in the request. */
@@ -102,8 +100,6 @@ export interface Telemetry {
   traceAction<R>(tool: string, run: () => Promise<R>, toOutcome: (outcome: Outcome<R>) => ActionOutcome): Promise<R>;
   /** Calls `read` whenever metrics are collected. Call the returned function to remove the gauge. */
   registerGauge(name: GaugeName, read: () => number): () => void;
-  /** Exports a log line. Only facts with known names and harmless values are exported. */
-  log(level: TelemetryLevel, facts: object, message: string): void;
   /** Returns the fields that connect a log line on stderr to its span; none outside a span. */
   traceFields(): Readonly<Record<string, string>>;
   /** Exports the remaining data within FLUSH_MS. */

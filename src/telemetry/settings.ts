@@ -24,10 +24,14 @@ const isProtocol = (text: string): text is Protocol => text === "http/protobuf" 
 
 /** The valid values of each variable. One invalid value turns telemetry off, because incomplete telemetry is misleading. */
 const RULES: readonly (readonly [name: RegExp, fits: Validator, takes: string])[] = [
-  [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp or none ${STDOUT}`],
+  [/^OTEL_TRACES_EXPORTER$/, isListOf("otlp", "none"), `otlp or none ${STDOUT}`],
   [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus or none ${STDOUT}`],
-  [/^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/, isUrl, "an http or https URL"],
-  [/^OTEL_EXPORTER_OTLP_(\w+_)?PROTOCOL$/, isProtocol, "http/protobuf or http/json (grpc is not supported)"],
+  [/^OTEL_EXPORTER_OTLP_((TRACES|METRICS)_)?ENDPOINT$/, isUrl, "an http or https URL"],
+  [
+    /^OTEL_EXPORTER_OTLP_((TRACES|METRICS)_)?PROTOCOL$/,
+    isProtocol,
+    "http/protobuf or http/json (grpc is not supported)",
+  ],
   [/^OTEL_TRACES_SAMPLER$/, (text) => SAMPLERS.includes(text), `one of ${SAMPLERS.join(", ")}`],
   [/^OTEL_PROPAGATORS$/, isListOf("tracecontext", "baggage", "none"), "tracecontext, baggage or none"],
   [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isIntegerBetween(0, 65_535), "a whole number from 0 to 65535"],
@@ -45,6 +49,8 @@ function decodeValue(value: string): string {
 const PROMETHEUS_ON_STDIO_WARNING =
   "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts its own server, and servers cannot share a " +
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
+
+const LOGS_WARNING = "Logs are not exported: collect the lines that the server writes to stderr.";
 
 /** `hasPort`: one process serves all clients over HTTP, so it can listen for Prometheus. `settings` is undefined if a value is invalid. */
 export function readTelemetrySettings(environment: NodeJS.ProcessEnv, { hasPort }: { readonly hasPort: boolean }) {
@@ -70,7 +76,6 @@ export function readTelemetrySettings(environment: NodeJS.ProcessEnv, { hasPort 
     // The export protocol of each signal; undefined if the signal is not exported.
     traces: protocolOf("TRACES"),
     metrics: protocolOf("METRICS"),
-    logs: protocolOf("LOGS"),
     /** The address where Prometheus can scrape metrics; undefined if there is none. */
     prometheus:
       isScraped && hasPort
@@ -83,10 +88,16 @@ export function readTelemetrySettings(environment: NodeJS.ProcessEnv, { hasPort 
     /** Whether trace context is read from requests and sent to the API. */
     propagates: splitList(read("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
     // Each variable contains percent-encoded `key=value` pairs.
-    secrets: ["", "TRACES_", "METRICS_", "LOGS_"]
+    secrets: ["", "TRACES_", "METRICS_"]
       .flatMap((signal) => (read(`OTEL_EXPORTER_OTLP_${signal}HEADERS`) ?? "").split(","))
       .map((pair) => pair.slice(pair.indexOf("=") + 1).trim())
       .flatMap((value) => [value, decodeValue(value)]),
   };
-  return { settings, warnings: isScraped && !hasPort ? [PROMETHEUS_ON_STDIO_WARNING] : [] };
+  const wantsLogs =
+    read("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") !== undefined || (read("OTEL_LOGS_EXPORTER") ?? "none") !== "none";
+  const warnings = [
+    ...(isScraped && !hasPort ? [PROMETHEUS_ON_STDIO_WARNING] : []),
+    ...(wantsLogs ? [LOGS_WARNING] : []),
+  ];
+  return { settings, warnings };
 }

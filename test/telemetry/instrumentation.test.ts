@@ -22,7 +22,7 @@ function createTestTelemetry(environment: NodeJS.ProcessEnv): Telemetry {
   const { settings } = readTelemetrySettings(environment, { hasPort: false });
   if (!settings) throw new Error("the settings are wrong");
   const noop = () => undefined;
-  return createTelemetry({ settings, version: "0", redact: (text) => text, onError: noop, onListening: noop });
+  return createTelemetry({ settings, version: "0", onError: noop, onListening: noop });
 }
 
 const createReceiver = async (): Promise<{ receiver: Receiver; telemetry: Telemetry }> => {

@@ -1,4 +1,4 @@
-// A collector: receives OTLP over HTTP as JSON, and returns plain spans, points and log records. It keeps only the bytes of protobuf.
+// A collector: receives OTLP over HTTP as JSON, and returns plain spans and points. It keeps only the bytes of protobuf.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { onTestFinished, vi } from "vitest";
 import * as z from "zod/v4";
@@ -35,13 +35,6 @@ const Point = z.looseObject({
 type Point = z.infer<typeof Point>;
 const Data = z.looseObject({ dataPoints: z.array(Point).default([]) }).optional();
 const Metric = z.looseObject({ name: z.string(), histogram: Data, sum: Data, gauge: Data });
-const LogRecord = z.looseObject({
-  body: Value,
-  severityText: Text,
-  traceId: Text,
-  spanId: Text,
-  attributes: Attributes,
-});
 
 /** The items at the end of a path of nested lists: `resourceSpans`, `scopeSpans`, `spans`. */
 const itemsAt = (bodies: readonly unknown[], ...path: readonly string[]): readonly unknown[] =>
@@ -72,7 +65,6 @@ export async function receiverForTest(answer = (response: ServerResponse) => voi
     /** The variables with which a program exports to it as JSON. */
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
     spans: () => itemsAt(bodies, "resourceSpans", "scopeSpans", "spans").map((item) => Span.parse(item)),
-    logs: () => itemsAt(bodies, "resourceLogs", "scopeLogs", "logRecords").map((item) => LogRecord.parse(item)),
     /** The latest point of each series; the value of a histogram is its count. */
     points() {
       const metrics = itemsAt(bodies, "resourceMetrics", "scopeMetrics", "metrics").map((item) => Metric.parse(item));

@@ -30,22 +30,22 @@ test.each([
 
 const ALL = "http/protobuf";
 test.each([
-  ["a general endpoint exports all signals", OTLP, [ALL, ALL, ALL]],
-  ["an exporter of one signal exports that one", { OTEL_TRACES_EXPORTER: "otlp" }, [ALL, undefined, undefined]],
-  ["the exporter none turns a signal off", { ...OTLP, OTEL_LOGS_EXPORTER: "none" }, [ALL, ALL, undefined]],
+  ["a general endpoint exports all signals", OTLP, [ALL, ALL]],
+  ["an exporter of one signal exports that one", { OTEL_TRACES_EXPORTER: "otlp" }, [ALL, undefined]],
+  ["the exporter none turns a signal off", { ...OTLP, OTEL_METRICS_EXPORTER: "none" }, [ALL, undefined]],
   [
     "an endpoint of one signal exports that one",
     { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "https://c.example/m" },
-    [undefined, ALL, undefined],
+    [undefined, ALL],
   ],
   [
     "a signal may have another protocol",
-    { ...OTLP, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: ALL },
-    ["http/json", "http/json", ALL],
+    { ...OTLP, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: ALL },
+    ["http/json", ALL],
   ],
 ])("%s", (_what, environment, protocols) => {
   const { settings } = readTelemetrySettings(environment, { hasPort: false });
-  expect([settings?.traces, settings?.metrics, settings?.logs]).toEqual(protocols);
+  expect([settings?.traces, settings?.metrics]).toEqual(protocols);
 });
 
 test("Prometheus has a separate address over HTTP", () => {
@@ -54,13 +54,21 @@ test("Prometheus has a separate address over HTTP", () => {
   expect(settings).toMatchObject({ metrics: "http/protobuf", prometheus: { host: "localhost", port: 9999 } });
 });
 
+test("an exporter of logs has no effect, with a warning that names the alternative", () => {
+  for (const name of ["OTEL_LOGS_EXPORTER", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"]) {
+    expect(isTelemetryRequested({ [name]: "otlp" })).toBe(true);
+    const { warnings } = readTelemetrySettings({ [name]: "otlp" }, { hasPort: true });
+    expect(warnings).toEqual([expect.stringContaining("stderr")]);
+  }
+});
+
 test.each([
   ["OTEL_TRACES_EXPORTER", "console"],
   ["OTEL_METRICS_EXPORTER", "otlp,statsd"],
   ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
   ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
-  ["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "unix:/tmp/x"],
+  ["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "unix:/tmp/x"],
   ["OTEL_TRACES_SAMPLER", "sometimes"],
   ["OTEL_PROPAGATORS", "b3"],
   ["OTEL_METRIC_EXPORT_INTERVAL", "soon"],
