@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createManualClock } from "../support/emulator.ts";
@@ -14,6 +15,24 @@ export type Args = Readonly<Record<string, unknown>>;
 
 /** Creates the states of the tool one by one, and records the result in each. */
 export type Scenario = (recorder: Recorder) => Promise<void>;
+
+/** The state that the name of a state begins with: "FAILED for good", "Done: WAITING_SCAN". */
+const STATE_IN_NAME = /^(?:Done: )?([A-Z]{2,}(?:_[A-Z]+)*)\b/;
+const WithState = z.looseObject({ data: z.looseObject({ state: z.string() }) });
+
+function findDifference(
+  name: string,
+  { error, structured, view = structured }: CallResult,
+  expected: string | undefined,
+) {
+  const fieldCodes = error?.fieldErrors?.map(({ code }) => code) ?? [];
+  const failure =
+    error && [error.kind, ...new Set(error.code === undefined ? fieldCodes.sort() : [error.code])].join(" ");
+  if (failure !== expected) return `should be ${expected ?? "a success"}, and is ${failure ?? "a success"}`;
+  const [, wanted] = STATE_IN_NAME.exec(name) ?? [];
+  const state = WithState.safeParse(view).data?.data.state;
+  return wanted === undefined || error || state === wanted ? undefined : `should be ${wanted}, and is ${state}`;
+}
 
 export class Recorder {
   readonly service: Service;
@@ -50,8 +69,17 @@ export class Recorder {
     return this.connection.callTool(tool, args);
   }
 
-  async record(state: string, args: Args = {}): Promise<CallResult> {
+  /**
+   * Records the result of a call. `failure`: the expected kind of error, and the codes (`invalid_arguments REQUIRED UNKNOWN_ARGUMENT`);
+   * undefined if the call succeeds. Throws if the result is not what the state is about, so that no page shows another one.
+   */
+  async record(state: string, args: Args = {}, failure?: string): Promise<CallResult> {
     const result = await this.connection.callTool(this.#tool, args);
+    const wrong = findDifference(state, result, failure);
+    if (wrong !== undefined)
+      throw new Error(
+        `test/snapshots/scenarios: "${state}" of ${this.#tool} ${wrong}. Correct the scenario.\n${result.text}`,
+      );
     const { text, isError, structured, links, meta } = readResult(JSON.parse(this.#normalize(result.raw)));
     if (this.results.some((earlier) => earlier.state === state)) throw new Error(`${state} is shown twice`);
     this.results.push({
@@ -68,9 +96,10 @@ export class Recorder {
     return result;
   }
 
-  async recordUnconfigured(args: Args): Promise<void> {
+  /** `succeeds`: the tool only reads the journal. */
+  async recordUnconfigured(args: Args, { succeeds = false } = {}): Promise<void> {
     this.#connections.push(await connectInProcess("v1-client"));
-    await this.record("Not configured", args);
+    await this.record("Not configured", args, succeeds ? undefined : "not_configured");
     this.#connections.unshift(...this.#connections.splice(-1));
   }
 

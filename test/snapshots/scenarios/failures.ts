@@ -10,33 +10,41 @@ export const injectAnswer = (recorder: Recorder, operationId: string, data: unkn
 
 /** The delay is too long for a call, so the answer comes at once. */
 const FAULTS = {
-  "Not allowed": { kind: "status", status: 403 },
-  "Rate limited": { kind: "status", status: 429, retryAfterSeconds: 60 },
-  "The service fails": { kind: "status", status: 503, retryAfterSeconds: 60 },
+  "Not allowed": { status: 403, kind: "forbidden", geographyCode: "PLAYGROUND_REQUEST_DENIED" },
+  "Rate limited": { status: 429, kind: "rate_limited", geographyCode: "PLAYGROUND_RATE_LIMITED" },
+  "The service fails": {
+    ...{ status: 503, kind: "upstream_unavailable" },
+    geographyCode: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+  },
 } as const;
 
-/** `invalid` are arguments that are always invalid. A tool that caches its reads restarts before each fault. */
+/** A tool of the geography caches its reads, so it restarts before the fault. */
+async function recordFault(recorder: Recorder, state: keyof typeof FAULTS, operationId: string, args: Args) {
+  const { status, kind, geographyCode } = FAULTS[state];
+  const isGeography = operationId.includes("Playground");
+  if (isGeography) await recorder.restart();
+  const retryAfter = status === 403 ? {} : { retryAfterSeconds: 60 };
+  await recorder.service.injectFault({ kind: "status", status, ...retryAfter }, { operationId });
+  await recorder.record(state, args, `${kind} ${isGeography ? geographyCode : "FAULT_ON_REQUEST"}`);
+}
+
+/** `codes`: the codes of the invalid arguments; undefined if the tool has no arguments, and ignores them. */
 export async function recordReadFailures(
   recorder: Recorder,
   operationId: string,
   args: Args,
   invalid: Args,
+  codes?: string,
 ): Promise<void> {
-  const restart = async () => void (operationId.includes("Playground") && (await recorder.restart()));
-  await restart();
-  await recorder.service.injectFault(FAULTS["Not allowed"], { operationId });
-  await recorder.record("Not allowed", args);
+  await recordFault(recorder, "Not allowed", operationId, args);
   await recorder.service.injectFault(
     { kind: "body", body: "<html>Welcome</html>", contentType: "text/html" },
     { operationId },
   );
-  await recorder.record("The answer breaks the contract", args);
-  for (const state of ["Rate limited", "The service fails"] as const) {
-    await restart();
-    await recorder.service.injectFault(FAULTS[state], { operationId });
-    await recorder.record(state, args);
-  }
-  await recorder.record("Invalid arguments", invalid);
+  await recorder.record("The answer breaks the contract", args, "contract_violation");
+  await recordFault(recorder, "Rate limited", operationId, args);
+  await recordFault(recorder, "The service fails", operationId, args);
+  await recorder.record("Invalid arguments", invalid, codes && `invalid_arguments ${codes}`);
   await recorder.recordUnconfigured(args);
 }
 
@@ -47,6 +55,8 @@ export interface ActionScenario {
   /** The same action with another note, if the tool has one. */
   readonly withOtherNote?: (args: Args) => Args;
   readonly invalid: Args;
+  /** The codes of the invalid arguments, sorted. */
+  readonly codes: string;
 }
 
 /** The action takes effect, but its answer is an error: the outcome is unknown. */
@@ -57,7 +67,7 @@ export const injectLostOutcome = (recorder: Recorder, operationId: string) =>
   );
 
 export async function recordActionStates(recorder: Recorder, scenario: ActionScenario): Promise<void> {
-  const { operationId, withOtherNote, invalid } = scenario;
+  const { operationId, withOtherNote, invalid, codes } = scenario;
   let count = 0;
   const createArguments = () => scenario.createArguments(++count);
   const done = await createArguments();
@@ -66,14 +76,17 @@ export async function recordActionStates(recorder: Recorder, scenario: ActionSce
   const withOwnKey = { ...(await createArguments()), idempotencyKey: "nightly-2100-01-15" };
   await recorder.record("Done under the agent's own key", withOwnKey);
   await recorder.record("The same key again: replayed", withOwnKey);
-  await recorder.record("The key of another action", {
-    ...(await createArguments()),
-    idempotencyKey: "nightly-2100-01-15",
-  });
-  await recorder.record("A mistyped key", { ...(await createArguments()), idempotencyKey: `mic-${"0".repeat(32)}` });
+  const { idempotencyKey } = withOwnKey;
+  await recorder.record("The key of another action", { ...(await createArguments()), idempotencyKey }, "conflict");
+  const mistyped = { ...(await createArguments()), idempotencyKey: `mic-${"0".repeat(32)}` };
+  await recorder.record("A mistyped key", mistyped, "conflict");
   const withLostOutcome = await createArguments();
   await injectLostOutcome(recorder, operationId);
-  const { error } = await recorder.record("The outcome is unknown", withLostOutcome);
+  const { error } = await recorder.record(
+    "The outcome is unknown",
+    withLostOutcome,
+    "outcome_unknown FAULT_ON_REQUEST",
+  );
   if (withOtherNote)
     await recorder.record("Another note while the outcome is unknown: the same action", withOtherNote(withLostOutcome));
   else
@@ -81,10 +94,8 @@ export async function recordActionStates(recorder: Recorder, scenario: ActionSce
       ...withLostOutcome,
       idempotencyKey: error?.idempotencyKey,
     });
-  for (const state of ["Rate limited", "Not allowed"] as const) {
-    await recorder.service.injectFault(FAULTS[state], { operationId });
-    await recorder.record(state, await createArguments());
-  }
-  await recorder.record("Invalid arguments", invalid);
+  for (const state of ["Rate limited", "Not allowed"] as const)
+    await recordFault(recorder, state, operationId, await createArguments());
+  await recorder.record("Invalid arguments", invalid, `invalid_arguments ${codes}`);
   await recorder.recordUnconfigured(done);
 }

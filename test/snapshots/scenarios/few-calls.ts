@@ -31,13 +31,21 @@ const recordRunJob: Scenario = async (recorder) => {
   await recorder.record("It has failed", failing);
   const otherRun = { ...(await runArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
   const unfit = [{ port: "none", inputId: "micinput_1" }];
-  await recorder.record("What does not fit the recipe", { ...otherRun, inputs: unfit });
+  await recorder.record(
+    "What does not fit the recipe",
+    { ...otherRun, inputs: unfit },
+    "invalid_arguments MISSING_PORT UNKNOWN_PORT",
+  );
   const refused = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
   await service.injectFault(refused, { operationId: "createMicJob" });
-  await recorder.record("Refused when the input was registered already", otherRun);
+  await recorder.record("Refused when the input was registered already", otherRun, "rejected CAPABILITY_EXCEEDED");
   await injectLostOutcome(recorder, "createMicJob");
-  await recorder.record("The outcome is unknown", otherRun);
-  await recorder.record("Invalid arguments", { ...run, inputs: [{ port: "1", alias: "districts" }], recipe: "x" });
+  await recorder.record("The outcome is unknown", otherRun, "outcome_unknown FAULT_ON_REQUEST");
+  await recorder.record(
+    "Invalid arguments",
+    { ...run, inputs: [{ port: "1", alias: "districts" }], recipe: "x" },
+    "invalid_arguments INVALID UNKNOWN_ARGUMENT",
+  );
   await recorder.recordUnconfigured(run);
 };
 
@@ -53,8 +61,12 @@ const recordRunJobs: Scenario = async (recorder) => {
   await injectLostOutcome(recorder, "createMicJob");
   const withKey = { ...some, files: ids.slice(0, 1), idempotencyKey: "nightly-2100-01-15" };
   await recorder.record("The outcome of one is unknown", withKey);
-  await recorder.record("The parameters do not fit the recipe", { ...some, parameterValues: { bogus: 1 } });
-  await recorder.record("Invalid arguments", { ...some, files: ["micinput_1"] });
+  await recorder.record(
+    "The parameters do not fit the recipe",
+    { ...some, parameterValues: { bogus: 1 } },
+    "invalid_arguments ADDITIONALPROPERTIES REQUIRED",
+  );
+  await recorder.record("Invalid arguments", { ...some, files: ["micinput_1"] }, "invalid_arguments INVALID");
   await recorder.recordUnconfigured(some);
 };
 
@@ -81,7 +93,7 @@ const recordRetryJobs: Scenario = async (recorder) => {
   const limited = { kind: "status", status: 429, retryAfterSeconds: 3_600 };
   const waiting = [await createFailedJobId(), await createFailedJobId()];
   await service.injectFault(limited, { operationId: "retryMicJob", times: 2 });
-  await recorder.record("Rate limited", { jobIds: waiting, ...resume });
+  await recorder.record("Rate limited", { jobIds: waiting, ...resume }, "rate_limited FAULT_ON_REQUEST");
   await service.admin("DELETE", "faults");
   const since = new Date(service.clock.now()).toISOString();
   await createFailedJobId();
@@ -92,7 +104,11 @@ const recordRetryJobs: Scenario = async (recorder) => {
   await recorder.record("The same filter again: the retries are not retried", filtered);
   const { id: final } = await runJobToEnd(service, FILE.failsForGood);
   await recorder.record("Jobs that are given up", { jobIds: [final], ...resume });
-  await recorder.record("Invalid arguments", { jobIds: [], retryMode: "AGAIN", reason: "" });
+  await recorder.record(
+    "Invalid arguments",
+    { jobIds: [], retryMode: "AGAIN", reason: "" },
+    "invalid_arguments INVALID_VALUE LENGTH TOO_SMALL",
+  );
   await recorder.recordUnconfigured({ jobIds, ...resume });
 };
 
@@ -108,7 +124,11 @@ const recordWaitForJobs: Scenario = async (recorder) => {
   await recorder.record("One is still moving", { jobIds: [...finishedJobIds, runningJob.id], waitSeconds });
   await recorder.record("Any has stopped", { jobIds: [succeeded.id, runningJob.id], until: "any" });
   await recorder.record("One is not there", { jobIds: [succeeded.id, "micjob_none"] });
-  await recorder.record("Invalid arguments", { jobIds: ["x", "x"], until: "most", waitSeconds: 60 });
+  await recorder.record(
+    "Invalid arguments",
+    { jobIds: ["x", "x"], until: "most", waitSeconds: 60 },
+    "invalid_arguments INVALID_VALUE",
+  );
   await recorder.recordUnconfigured({ jobIds: finishedJobIds });
 };
 
@@ -125,7 +145,7 @@ const recordResolveActions: Scenario = async (recorder) => {
   await recorder.call("cancel_job", cancellation);
   await recorder.record("One of several", { idempotencyKey: lost.error?.idempotencyKey });
   await recorder.record("All of them", {});
-  await recorder.record("No such action", { idempotencyKey: "nightly-2100-01-15" });
+  await recorder.record("No such action", { idempotencyKey: "nightly-2100-01-15" }, "not_found");
   await injectLostOutcome(recorder, "createMicPublicInput");
   await recorder.call("register_input", { ...registration, idempotencyKey: "nightly-2100-01-15" });
   await injectLostOutcome(recorder, "createMicPublicInput");

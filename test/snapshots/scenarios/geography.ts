@@ -18,9 +18,9 @@ const recordListDistricts: Scenario = async (recorder) => {
   await recorder.record("By the state's name", { state: "Goa" });
   await recorder.record("By a former code", { state: "OR" });
   await recorder.record("Where the catalogue lists none", { state: "WB" });
-  await recorder.record("No such state", { state: "ZZ" });
-  await recorder.record("No such state by name", { state: "Atlantis" });
-  await recordReadFailures(recorder, "listPlaygroundDistricts", args, { state: "T1" });
+  await recorder.record("No such state", { state: "ZZ" }, "not_found");
+  await recorder.record("No such state by name", { state: "Atlantis" }, "not_found");
+  await recordReadFailures(recorder, "listPlaygroundDistricts", args, { state: "T1" }, "INVALID");
 };
 
 const recordGetGeographyOpenapi: Scenario = async (recorder) => {
@@ -47,12 +47,12 @@ const recordFindDistrict: Scenario = async (recorder) => {
   await recorder.record("With another state in the name", { name: "Lucknow, Bihar" });
   await recorder.record("The name of a state", { name: "Kerala" });
   await recorder.record("Several names", { names: ["Nizamabad", "Allahabad", "Hamirpur", "Nowhereville"] });
-  await recorder.record("Name and names", { name: "Nizamabad", names: ["Nizamabad"] });
+  await recorder.record("Name and names", { name: "Nizamabad", names: ["Nizamabad"] }, "invalid_arguments CONFLICT");
   await recorder.record("Not found", { name: "Nowhereville" });
   await recorder.record("Abolished", { name: "Anupgarh" });
   await recorder.record("Part of names", { name: "Nagar", limit: 3 });
   await recorder.record("Not found in one state", { name: "Nizamabad", state: "goa" });
-  await recorder.record("No such state", { name: "Nizamabad", state: "Atlantis" });
+  await recorder.record("No such state", { name: "Nizamabad", state: "Atlantis" }, "not_found");
   await recorder.restart();
   await injectDistrictErrors(recorder, "TG", "UP");
   await recorder.record("Found, though not everything could be read", { name: "Hamirpur" });
@@ -64,7 +64,13 @@ const recordFindDistrict: Scenario = async (recorder) => {
   await recorder.record("Not everything read yet: the rate", { name: "Nowhereville" });
   await recorder.record("Found, and not everything read yet", { name: "Nizamabad" });
   await recorder.record("Several names, and not everything read yet", { names: ["Nizamabad", "Nowhereville"] });
-  await recordReadFailures(recorder, "listPlaygroundStates", { name: "Nizamabad" }, { name: "N", limit: 50 });
+  await recordReadFailures(
+    recorder,
+    "listPlaygroundStates",
+    { name: "Nizamabad" },
+    { name: "N", limit: 50 },
+    "INVALID",
+  );
 };
 
 const recordRankDivisions: Scenario = async (recorder) => {
@@ -85,9 +91,17 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await recorder.record("New and restored districts of a state", { ...top, states: ["AS"], createdSince: 2022 });
   await recorder.record("Created since a year before the record", { ...top, states: ["UK"], createdSince: 2000 });
   await recorder.record("A near miss of an argument", { ...top, limit: 1, state: "Telangana" });
-  await recorder.record("A near miss and the argument", { ...top, state: "Telangana", states: ["Goa"] });
-  await recorder.record("No such state", { ...top, states: ["Atlantis"] });
-  await recorder.record("A figure that districts have not", { ...top, by: "districtCount" });
+  await recorder.record(
+    "A near miss and the argument",
+    { ...top, state: "Telangana", states: ["Goa"] },
+    "invalid_arguments UNKNOWN_ARGUMENT",
+  );
+  await recorder.record("No such state", { ...top, states: ["Atlantis"] }, "not_found");
+  await recorder.record(
+    "A figure that districts have not",
+    { ...top, by: "districtCount" },
+    "invalid_arguments CONFLICT",
+  );
   await recorder.restart();
   await injectDistrictErrors(recorder, "UP", "LD");
   await recorder.record("Not everything could be read", top);
@@ -95,24 +109,34 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await recorder.restart({ MIC_GEOGRAPHY_RATE_LIMIT: "28" });
   await recorder.record("Exact before everything is read: the rate", top);
   await recorder.record("Not exact yet: the rate", { ...top, order: "asc" });
-  await recordReadFailures(recorder, "listPlaygroundStates", top, { level: "village", by: "mandalCount" });
+  await recordReadFailures(
+    recorder,
+    "listPlaygroundStates",
+    top,
+    { level: "village", by: "mandalCount" },
+    "INVALID_VALUE",
+  );
 };
 
 const recordSaveTable: Scenario = async (recorder) => {
   const goa: Args = { source: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
   const ranking: Args = { source: "rank_divisions", arguments: { level: "district", by: "mandalCount" } };
   await recorder.record("The districts of a state", goa);
-  await recorder.record("The name is taken", goa);
+  await recorder.record("The name is taken", goa, "invalid_arguments ALREADY_EXISTS");
   await recorder.record("A ranking", { ...ranking, fileName: "districts.csv" });
   const jobs = { source: "list_jobs", arguments: { workspaceId: recorder.workspaceId }, fileName: "jobs.csv" };
   await recorder.record("The jobs of a workspace", jobs);
-  await recorder.record("Wrong arguments of the listing call", { ...goa, arguments: {}, fileName: "none.csv" });
+  await recorder.record(
+    "Wrong arguments of the listing call",
+    { ...goa, arguments: {}, fileName: "none.csv" },
+    "invalid_arguments REQUIRED",
+  );
   await recorder.restart();
   await injectDistrictErrors(recorder, "UP", "LD");
-  await recorder.record("Not everything could be read", { ...ranking, fileName: "more.csv" });
+  await recorder.record("Not everything could be read", { ...ranking, fileName: "more.csv" }, "upstream_unavailable");
   await recorder.service.admin("DELETE", "geography");
   await recorder.restart({ MIC_GEOGRAPHY_RATE_LIMIT: "28" });
-  await recorder.record("Not everything read yet: the rate", { ...ranking, fileName: "more.csv" });
+  await recorder.record("Not everything read yet: the rate", { ...ranking, fileName: "more.csv" }, "rate_limited");
 };
 
 export const geographyScenarios = {

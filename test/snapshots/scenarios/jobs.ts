@@ -79,8 +79,14 @@ const recordGetJob: Scenario = async (recorder) => {
   await recorder.record("An action on it has an unknown outcome", { jobId: uncertainJob.id });
   await service.injectFault({ kind: "extra-field" }, { operationId: "getMicJob" });
   await recorder.record("With a field that the contract has not", { jobId: job.id });
-  await recorder.record("Not found", { jobId: "micjob_none" });
-  await recordReadFailures(recorder, "getMicJob", { jobId: job.id }, { jobId: "../jobs", waitSeconds: 60, wait: true });
+  await recorder.record("Not found", { jobId: "micjob_none" }, "not_found NOT_FOUND");
+  await recordReadFailures(
+    recorder,
+    "getMicJob",
+    { jobId: job.id },
+    { jobId: "../jobs", waitSeconds: 60, wait: true },
+    "UNKNOWN_ARGUMENT",
+  );
 };
 
 const recordGetOperation: Scenario = async (recorder) => {
@@ -97,8 +103,8 @@ const recordGetOperation: Scenario = async (recorder) => {
   await recorder.record("A moment later", args);
   service.clock.advance(60_000);
   await recorder.record("At its end", args);
-  await recorder.record("Not found", { operationId: "micop_none" });
-  await recordReadFailures(recorder, "getMicPublicOperation", args, { operationId: "../jobs" });
+  await recorder.record("Not found", { operationId: "micop_none" }, "not_found NOT_FOUND");
+  await recordReadFailures(recorder, "getMicPublicOperation", args, { operationId: "" }, "LENGTH");
 };
 
 const recordGetInput: Scenario = async (recorder) => {
@@ -110,8 +116,8 @@ const recordGetInput: Scenario = async (recorder) => {
   await recorder.record("A dataset version", seededInput(-3));
   await recorder.record("Expired", seededInput(-2));
   await recorder.record("Withdrawn", seededInput(-1));
-  await recorder.record("Not found", { inputId: "micinput_none" });
-  await recordReadFailures(recorder, "getMicPublicInput", seededInput(0), { inputId: "" });
+  await recorder.record("Not found", { inputId: "micinput_none" }, "not_found NOT_FOUND");
+  await recordReadFailures(recorder, "getMicPublicInput", seededInput(0), { inputId: "" }, "LENGTH");
 };
 
 const recordGetFileProcessingRequest: Scenario = async (recorder) => {
@@ -142,8 +148,8 @@ const recordGetFileProcessingRequest: Scenario = async (recorder) => {
   }
   service.clock.advance(24 * 3_600_000);
   await recorder.record("Past its end", args);
-  await recorder.record("Not found", { requestId: "micsharedrequest_none" });
-  await recordReadFailures(recorder, "getMicSharedFileProcessingRequest", args, { requestId: "a b" });
+  await recorder.record("Not found", { requestId: `micsharedrequest_${"0".repeat(32)}` }, "not_found NOT_FOUND");
+  await recordReadFailures(recorder, "getMicSharedFileProcessingRequest", args, { requestId: "a b" }, "INVALID_FORMAT");
 };
 
 export const jobScenarios = {

@@ -4,10 +4,10 @@ import type { Scenario } from "../recorder.ts";
 
 const recordShowJob: Scenario = async (recorder) => {
   const running = await submitJob(recorder.service, 0);
-  await recorder.record("QUEUED", { jobId: running.id });
+  await recorder.record("PREPARING", { jobId: running.id });
   const failed = await createRetryableJob(recorder.service);
   await recorder.record("FAILED, and a retry may help", { jobId: failed.id });
-  await recorder.record("No such job", { jobId: "micjob_00000000000000000000000000000000" });
+  await recorder.record("No such job", { jobId: "micjob_00000000000000000000000000000000" }, "not_found NOT_FOUND");
 };
 
 const recordShowDivisions: Scenario = async (recorder) => {

@@ -16,9 +16,15 @@ const recordListJobs: Scenario = async (recorder) => {
   await recorder.record("The next page", { ...args, limit: 5, cursor: nextCursor(first) });
   await recorder.record("The default page", args);
   await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
-  await recorder.record("A cursor that is none", { ...args, cursor: "nonsense" });
-  await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  await recordReadFailures(recorder, "listMicJobs", args, { ...args, limit: -1, recipe: "x" });
+  await recorder.record("A cursor that is none", { ...args, cursor: "nonsense" }, "rejected INVALID_CURSOR");
+  await recorder.record("Another workspace", { workspaceId: "micws_none" }, "forbidden WORKSPACE_FORBIDDEN");
+  await recordReadFailures(
+    recorder,
+    "listMicJobs",
+    args,
+    { ...args, limit: -1, recipe: "x" },
+    "TOO_SMALL UNKNOWN_ARGUMENT",
+  );
   const twoStates = { ...args, states: ["FAILED", "PAUSED"], limit: 3 };
   const some = await recorder.record("Some states", twoStates);
   await recorder.record("Some states, the next ones", { ...twoStates, cursor: nextCursor(some) });
@@ -35,23 +41,29 @@ const recordListRecipes: Scenario = async (recorder) => {
   await recorder.record("The next page", { ...args, limit: 1, cursor: nextCursor(first) });
   await recorder.record("All of them", args);
   await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
-  await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  await recordReadFailures(recorder, "listMicExecutableRecipes", args, { ...args, limit: -1 });
+  await recorder.record("Another workspace", { workspaceId: "micws_none" }, "forbidden WORKSPACE_FORBIDDEN");
+  await recordReadFailures(recorder, "listMicExecutableRecipes", args, { ...args, limit: -1 }, "TOO_SMALL");
 };
 
 const recordGetRecipe: Scenario = async (recorder) => {
   const [flat, nested] = recorder.service.emulator.recipeVersionIds;
   await recorder.record("One input, flat parameters", { versionId: flat });
   await recorder.record("Nested parameters with references", { versionId: nested });
-  await recorder.record("Not found", { versionId: `micrecipev_${"0".repeat(32)}` });
-  await recordReadFailures(recorder, "getMicExecutableRecipe", { versionId: flat }, {});
+  await recorder.record("Not found", { versionId: `micrecipev_${"0".repeat(32)}` }, "not_found NOT_FOUND");
+  await recordReadFailures(recorder, "getMicExecutableRecipe", { versionId: flat }, {}, "REQUIRED");
 };
 
 const recordGetCapabilities: Scenario = async (recorder) => {
   const args = { workspaceId: recorder.workspaceId };
   await recorder.record("What the workspace can do", args);
-  await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  await recordReadFailures(recorder, "getMicPublicCapabilities", args, { workspace: "micws_1" });
+  await recorder.record("Another workspace", { workspaceId: "micws_none" }, "forbidden WORKSPACE_FORBIDDEN");
+  await recordReadFailures(
+    recorder,
+    "getMicPublicCapabilities",
+    args,
+    { workspace: "micws_1" },
+    "REQUIRED UNKNOWN_ARGUMENT",
+  );
 };
 
 const recordGetUsage: Scenario = async (recorder) => {
@@ -60,7 +72,7 @@ const recordGetUsage: Scenario = async (recorder) => {
   await recorder.record("By entitlement", { ...args, window: "ENTITLEMENT" });
   await recorder.record("By month", { ...args, window: "MONTH" });
   await recorder.record("In all windows", { workspaceId: recorder.workspaceId });
-  await recordReadFailures(recorder, "getMicPublicUsage", args, { ...args, window: "YEAR" });
+  await recordReadFailures(recorder, "getMicPublicUsage", args, { ...args, window: "YEAR" }, "INVALID_VALUE");
 };
 
 const recordDownloadAsset: Scenario = async (recorder) => {
@@ -73,13 +85,19 @@ const recordDownloadAsset: Scenario = async (recorder) => {
   await recorder.record("With a preview", { ...args, preview: true });
   const binary = { assetId: recorder.service.emulator.assetIds.at(-1) };
   await recorder.record("With a preview of what is no text", { ...binary, preview: true });
-  await recorder.record("An input's id", { assetId: recorder.service.emulator.inputIds[0] });
-  await recorder.record("A name that is a path", { ...args, fileName: "../districts.csv" });
-  await recorder.record("Not found", { assetId: fileId(recorder.service, FILE.quarantined) });
+  await recorder.record("An input's id", { assetId: recorder.service.emulator.inputIds[0] }, "not_found NOT_FOUND");
+  await recorder.record(
+    "A name that is a path",
+    { ...args, fileName: "../districts.csv" },
+    "invalid_arguments INVALID",
+  );
+  await recorder.record("Not found", { assetId: "devfile_none" }, "not_found NOT_FOUND");
+  const quarantined = { assetId: fileId(recorder.service, FILE.quarantined) };
+  await recorder.record("Withheld: quarantined", quarantined, "conflict CONTENT_WITHHELD");
   const operationId = "getMicPublicAssetContent";
   await recorder.service.injectFault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
-  await recorder.record("Rate limited", args);
-  await recorder.record("Invalid arguments", { asset: args.assetId });
+  await recorder.record("Rate limited", args, "rate_limited FAULT_ON_REQUEST");
+  await recorder.record("Invalid arguments", { asset: args.assetId }, "invalid_arguments REQUIRED UNKNOWN_ARGUMENT");
   await recorder.recordUnconfigured(args);
 };
 
@@ -110,12 +128,13 @@ const recordListActions: Scenario = async (recorder) => {
     .catch(() => undefined);
   await expect.poll(() => service.requests("requestMicSharedFileProcessing")).not.toEqual([]);
   await recorder.record("Open, unknown, rejected, succeeded");
-  for (const state of ["open", "unknown", "rejected", "succeeded"]) await recorder.record(`Only ${state}`, { state });
+  for (const state of ["in_progress", "unknown", "rejected", "succeeded"])
+    await recorder.record(`Only ${state}`, { state });
   await recorder.record("The latest one", { limit: 1 });
   cancelling.abort();
   await inFlight;
-  await recorder.record("Invalid arguments", { state: "done", limit: -1 });
-  await recorder.recordUnconfigured({});
+  await recorder.record("Invalid arguments", { state: "done", limit: -1 }, "invalid_arguments INVALID_VALUE TOO_SMALL");
+  await recorder.recordUnconfigured({}, { succeeds: true });
 };
 
 export const workspaceScenarios = {
