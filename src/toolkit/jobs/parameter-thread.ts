@@ -1,27 +1,42 @@
 // This worker thread validates parameterValues against a recipe's published JSON Schema and its references, and fetches nothing
 // (docs/contract.md, 2.2 and 4.2). offer-validation.ts starts it, limits its time and memory, and stops it.
 import { parentPort } from "node:worker_threads";
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeParameters } from "../../contract/recipes.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
-import { formatJson, formatToken, quote } from "../../core/untrusted-text.ts";
+import { formatJson, formatToken, isCode, quote } from "../../core/untrusted-text.ts";
 
 export interface ParameterCheck {
   readonly parameters: RecipeParameters;
   readonly values: JsonObject;
 }
 
-/** Quotes the parts of Ajv's message that repeat the schema, since the schema is untrusted text. */
-function quotedMessage(message: string, params: Readonly<Record<string, unknown>>): string {
-  let quoted = message;
-  for (const value of Object.values(params)) {
-    if (typeof value !== "string" || formatToken(value) === value) continue;
-    const written = [`'${value}'`, `"${value}"`, value].find((form) => quoted.includes(form));
-    if (written !== undefined) quoted = quoted.replace(written, () => quote(value));
+type Violation = Pick<ErrorObject, "keyword" | "message" | "params">;
+
+/** Writes the messages that contain text of the schema or the values, which is untrusted and thus quoted. The others are those of Ajv. */
+function messageOf({ keyword, message = "is not valid", params }: Violation): string {
+  const text = (name: string): string => String(params[name]);
+  switch (keyword) {
+    case "required": {
+      const missing = text("missingProperty");
+      return `must have required property ${isCode(missing) ? `'${missing}'` : quote(missing)}`;
+    }
+    case "additionalProperties":
+      return `${message}: ${quote(text("additionalProperty"))}`;
+    case "enum":
+      return `${message}: ${formatJson(params["allowedValues"])}`;
+    case "pattern":
+      return `must match pattern ${quote(text("pattern"))}`;
+    case "dependencies":
+    case "dependentRequired": {
+      const properties = params["depsCount"] === 1 ? "property" : "properties";
+      return `must have ${properties} ${formatToken(text("deps"))} when property ${formatToken(text("property"))} is present`;
+    }
+    default:
+      return message;
   }
-  return quoted;
 }
 
 /** The only dialect that is validated here. It also applies if a schema names no dialect (open question 19). */
@@ -82,15 +97,11 @@ function findParameterErrors({ parameters, values }: ParameterCheck): FieldError
   try {
     const validate = getOrCompile(parameters);
     if (validate(values)) return [];
-    return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
-      const named = "additionalProperty" in params ? `: ${quote(String(params["additionalProperty"]))}` : "";
-      const allowed = "allowedValues" in params ? `: ${formatJson(params["allowedValues"])}` : "";
-      return {
-        pointer: `/parameterValues${instancePath}`.slice(0, 512),
-        code: keyword.toUpperCase(),
-        message: `${quotedMessage(message ?? "is not valid", params)}${named}${allowed}`.slice(0, 1000),
-      };
-    });
+    return (validate.errors ?? []).slice(0, 100).map((error) => ({
+      pointer: `/parameterValues${error.instancePath}`.slice(0, 512),
+      code: error.keyword.toUpperCase(),
+      message: messageOf(error).slice(0, 1000),
+    }));
   } catch {
     return [];
   }
