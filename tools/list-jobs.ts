@@ -6,6 +6,7 @@ import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { countLabels, formatCount, groupByKey, tally } from "../src/core/counts.ts";
 import { formatRecordTable } from "../src/core/table.ts";
+import { AGENT, render } from "../src/core/text.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -111,7 +112,9 @@ function findingText({ data, givenUp, read, ended, leftOut: broken }: FoundJobs)
   const leftOut =
     givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
   const notShown = leftOutSentences(broken).map((text) => ` ${text}`);
-  return found + leftOut + notShown.join("") + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
+  return (
+    found + leftOut + notShown.join("") + (ended === undefined ? "" : ` Reading ended early: ${render(ended, AGENT)}`)
+  );
 }
 
 /** The part of the list that was read is newest first; the contract promises no order. */

@@ -7,20 +7,13 @@ import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/jo
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
-import { join, toText } from "../../core/text.ts";
+import { call, join, say, toText } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { isJobInProgress, stagePositionText, TERMINAL_STATES } from "../describe/job.ts";
 import { describeOperation, operationStatus } from "../describe/operation.ts";
 import { pollResource } from "../polling.ts";
-import {
-  type ActionResult,
-  callText,
-  type Describe,
-  type ReadAnswer,
-  resourceResult,
-  type ToolResult,
-} from "../results.ts";
+import { type ActionResult, type Describe, type ReadAnswer, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import { problemText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
@@ -94,14 +87,14 @@ export const cancelTraits: TraitsOf<typeof cancelMicJob> = {
 };
 
 const MAX_ROUNDS = 4;
-const NOTHING_LEFT = "Do nothing: the job has ended.";
+const NOTHING_LEFT = say`Do nothing: the job has ended.`;
 
 /** Only the three final states are certain to prevent a cancellation (open question 37); in others the API decides. */
 export function rejectEndedJob({ id, state }: Job): void {
   if (!TERMINAL_STATES.has(state)) return;
   throw new Failure({
     kind: "conflict",
-    message: `Job ${formatToken(id)} was not canceled: it is already ${state}.`,
+    message: say`Job ${id} was not canceled: it is already ${state}.`,
     retryable: false,
     sideEffect: "none",
     next: NOTHING_LEFT,
@@ -109,26 +102,27 @@ export function rejectEndedJob({ id, state }: Job): void {
 }
 
 function explainStaleVersion(conflict: Failure, tried: number | undefined, job: Job): Failure {
-  const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
+  const { id, state, resourceVersion } = job;
+  const version = tried === undefined ? say`its version` : say`version ${tried}`;
+  const moved = resourceVersion !== tried && say`at version ${resourceVersion} and `;
   return conflict.with({
-    message: `Job ${formatToken(job.id)} was not canceled: the API refused ${tried === undefined ? "its version" : `version ${tried}`} as stale. The job is now ${moved}in state ${job.state}.`,
+    message: say`Job ${id} was not canceled: the API refused ${version} as stale. The job is now ${moved}in state ${state}.`,
     retryable: false,
-    next: TERMINAL_STATES.has(job.state)
+    next: TERMINAL_STATES.has(state)
       ? NOTHING_LEFT
-      : `If it should still be canceled, call cancel_job again with resourceVersion ${job.resourceVersion}, or without one, and without idempotencyKey.`,
+      : say`If it should still be canceled, call cancel_job again with resourceVersion ${resourceVersion}, or without one, and without idempotencyKey.`,
   });
 }
 
 /** The API would most likely reject the same request again, so only the job shows the effect of the first attempt. */
 function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | undefined): Failure {
-  const getJobCall = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
-    ...(job && { message: `${conflict.message} Job ${formatToken(job.id)} is ${job.state} now.` }),
+    ...(job && { message: say`${conflict.facts.message} Job ${job.id} is ${job.state} now.` }),
     retryable: false,
     next:
       job && TERMINAL_STATES.has(job.state)
         ? NOTHING_LEFT
-        : `${getJobCall} shows whether it ends as CANCELLED, which repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
+        : say`${call("get_job", { jobId, waitSeconds: 30 })} shows whether it ends as CANCELLED, which repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
   });
 }
 
@@ -208,7 +202,7 @@ export async function cancelJob(
       const isInProgress = operationStatus(operation).isInProgress && !isJobInProgress(job);
       return {
         ...description,
-        summary: join([summary, description.summary].map(toText)),
+        summary: join([toText(summary), toText(description.summary)]),
         nextStep: isInProgress ? nextStep : description.nextStep,
       };
     };

@@ -7,6 +7,7 @@ import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 import { dateTime, parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
+import { say, type Text } from "../../core/text.ts";
 import { giveUpReason } from "../describe/job.ts";
 import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { ToolContext } from "../tool-context.ts";
@@ -146,7 +147,7 @@ export async function findJobs(
 
   const isUnretried = ({ id }: Job): boolean => retries.retryOf(id) === undefined;
 
-  /** `ended`: the error message, if an error ended reading early. */
+  /** `ended`: the message of the failure that ended reading early, if one did. */
   const found = (
     page: { readonly nextCursor: string | null; readonly hasMore: boolean },
     {
@@ -154,7 +155,7 @@ export async function findJobs(
       isCut = false,
       isRestOld = false,
       isLoop = false,
-    }: { ended?: string; isCut?: boolean; isRestOld?: boolean; isLoop?: boolean } = {},
+    }: { ended?: Text; isCut?: boolean; isRestOld?: boolean; isLoop?: boolean } = {},
   ) => ({
     // A later page may contain the retry of a job in an earlier row.
     data: filter.unretried === true ? rows.filter(isUnretried) : rows,
@@ -184,13 +185,13 @@ export async function findJobs(
       if (readCount === 0 && isTooLarge(error))
         // With a filter, the limit is the number of matching jobs, not the page size.
         throw error.with({
-          next: "Call again with a smaller limit, and without states, createdSince and unretried.",
+          next: say`Call again with a smaller limit, and without states, createdSince and unretried.`,
         });
       if (readCount === 0 || ctx.signal.aborted) throw error;
       return error;
     });
     const here = { nextCursor: cursor ?? null, hasMore: true };
-    if (fitting instanceof Failure) return found(here, { ended: fitting.message });
+    if (fitting instanceof Failure) return found(here, { ended: fitting.facts.message });
     const { answer, isCut } = fitting;
     if (answer === undefined) return found(here, { isCut });
     const { data, page } = answer.value;

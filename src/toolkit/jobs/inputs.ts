@@ -5,8 +5,8 @@ import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.t
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
+import { say } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
-import { formatToken } from "../../core/untrusted-text.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import type { ActionResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
@@ -68,10 +68,10 @@ async function readInput(port: string, inputId: string, ctx: ToolContext): Promi
 export function rethrowUnreadable(inputId: string, error: unknown): never {
   if (!(error instanceof Failure) || error.facts.kind !== "not_found") throw error;
   throw error.with({
-    message: `Input ${formatToken(inputId)} was registered, but cannot be read yet. ${error.message}`,
+    message: say`Input ${inputId} was registered, but cannot be read yet. ${error.facts.message}`,
     retryable: true,
     retryAfterSeconds: UNREADABLE_SECONDS,
-    next: `Make the same call again in ${UNREADABLE_SECONDS} s: it uses this input.`,
+    next: say`Make the same call again in ${UNREADABLE_SECONDS} s: it uses this input.`,
   });
 }
 

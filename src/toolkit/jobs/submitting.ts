@@ -10,8 +10,8 @@ import type { Job } from "../../contract/jobs.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { join, toText } from "../../core/text.ts";
-import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { AGENT, join, quoted, render, say, type Text, toText, type Words } from "../../core/text.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { parameterValuesText } from "../arguments.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import { jobStatus } from "../describe/job.ts";
@@ -60,17 +60,17 @@ interface SubmitArguments extends Submission {
 const validationTimeout = (): Failure =>
   new Failure({
     kind: "timeout",
-    message: "The parameters could not be checked in the call's time, because this machine is busy.",
+    message: say`The parameters could not be checked in the call's time, because this machine is busy.`,
     retryable: true,
     sideEffect: "none",
-    next: "Call again.",
+    next: say`Call again.`,
   });
 
 /** Throws Failure if the API would reject the job because of the recipe's offer. `bindings`: the argument that contains the bindings. */
 export async function validateAgainstOffer(
   offer: RecipeOffer | undefined,
   job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
-  message: string,
+  message: Words,
   bindings: "inputBindings" | "inputs",
   ctx: ToolContext,
 ): Promise<void> {
@@ -82,9 +82,11 @@ export async function validateAgainstOffer(
   throw invalidArguments(
     message,
     errors.map((error) => ({ ...error, pointer: error.pointer.replace(/^\/inputBindings/, `/${bindings}`) })),
-    "Correct the fields named above and call again. get_recipe shows the schema.",
+    say`Correct the fields named above and call again. get_recipe shows the schema.`,
   );
 }
+
+const MISFIT = say`The job does not fit the recipe.`;
 
 /**
  * Submits one job. Throws Failure. `describeRun`: given if the caller reads the current state of the job itself. `references`: those of the
@@ -107,8 +109,7 @@ export async function submitJob(
     readsItself: describeRun !== undefined,
     findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
-      const misfit = "The job does not fit the recipe.";
-      await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, misfit, "inputBindings", ctx);
+      await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, MISFIT, "inputBindings", ctx);
     },
   });
 }
@@ -141,7 +142,7 @@ interface JobRun extends RunOptions {
   /** The ids of the inputs that the call has registered so far. */
   readonly registered: string[];
   /** Sentences about files that the call registered again, because the outcome of an earlier registration is unknown. */
-  readonly registeredAgain: string[];
+  readonly registeredAgain: Text[];
   /** True from the moment at which the submission may have been sent. */
   isSubmitted: boolean;
 }
@@ -196,7 +197,7 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
     registered.push(id);
     if (isAgain)
       registeredAgain.push(
-        `The file for port ${quote(port)} was registered again: the outcome of an earlier registration is unknown.`,
+        say`The file for port ${quoted(port)} was registered again: the outcome of an earlier registration is unknown.`,
       );
     ctx.report({ progress: 0, message: `${port}: ${formatToken(id)}` });
   }
@@ -219,7 +220,7 @@ function withRegisteredAgain<T>({ registeredAgain }: JobRun, describe: Describe<
   if (registeredAgain.length === 0) return describe;
   return async (...state) => {
     const described = await describe(...state);
-    return { ...described, summary: join([described.summary, ...registeredAgain].map(toText)) };
+    return { ...described, summary: join([toText(described.summary), ...registeredAgain]) };
   };
 }
 
@@ -231,9 +232,9 @@ async function inputNotReady(run: JobRun, { port, inputId }: PortInput): Promise
   const describe: Describe<Input> = (input, readAt) => {
     const { summary, nextStep, fields, link } = describeInput(input, readAt);
     return {
-      summary: `No job was submitted. Port ${quote(port)}: ${summary}`,
+      summary: say`No job was submitted. Port ${quoted(port)}: ${toText(summary)}`,
       nextStep: inputStatus(input).isInProgress
-        ? { ...again, why: "waits for the scan, then submits the job" }
+        ? { ...again, why: say`waits for the scan, then submits the job` }
         : nextStep,
       fields,
       link,
@@ -266,18 +267,19 @@ function withEarlierSteps({ registered, isSubmitted }: JobRun, failure: Failure)
   const { idempotencyKey, ...facts } = failure.facts;
   const { sideEffect } = facts;
   const effect = {
-    none: "No job was created.",
-    done: isSubmitted ? "A job was created." : "No job was created. An input was registered.",
+    none: say`No job was created.`,
+    done: isSubmitted ? say`A job was created.` : say`No job was created. An input was registered.`,
     unknown: isSubmitted
-      ? "It is not known whether a job was created."
-      : "No job was created. It is not known whether an input was registered.",
+      ? say`It is not known whether a job was created.`
+      : say`No job was created. It is not known whether an input was registered.`,
   };
-  const ids = registered.map((id) => formatToken(id)).join(", ");
-  const [inputs, them] =
-    registered.length === 1 ? ["An input was registered", "it"] : ["Inputs were registered", "them"];
-  const reused = `${inputs} (${ids}); a repeated call uses ${them}.`;
+  const ids = join(registered, ", ");
+  const reused =
+    registered.length === 1
+      ? say`An input was registered (${ids}); a repeated call uses it.`
+      : say`Inputs were registered (${ids}); a repeated call uses them.`;
   if (registered.length === 0 && (sideEffect === "none" || isSubmitted)) return failure;
-  const earlierSteps = registered.length === 0 ? effect[sideEffect] : `${effect[sideEffect]} ${reused}`;
+  const earlierSteps = join([effect[sideEffect], registered.length > 0 && reused]);
   // The key of a rejected step is omitted, since a call with it would be rejected again.
   const key = sideEffect !== "none" && idempotencyKey !== undefined && { idempotencyKey };
   return new Failure({ ...facts, ...key, earlierSteps }, { cause: failure.cause });
@@ -290,9 +292,8 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   const before = await findSubmittedBindings(run);
   if (before) return await submit(run, before);
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
-  const misfit = "The job does not fit the recipe.";
   const offer = await readOffer(recipeVersionId, run.ctx);
-  await validateAgainstOffer(offer, { inputBindings, parameterValues }, misfit, "inputs", run.ctx);
+  await validateAgainstOffer(offer, { inputBindings, parameterValues }, MISFIT, "inputs", run.ctx);
   const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
   // The order of the inputs does not make a different job.
@@ -301,12 +302,12 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
 }
 
 /** Returns the recipe's only port. Throws Failure if it has several, or if the recipe could not be read. */
-export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: string): string {
+export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: Words): string {
   const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
   if (only !== undefined && others.length === 0 && InputBinding.shape.port.safeParse(only).success) return only;
   throw others.length === 0
-    ? invalidArguments("The recipe's port could not be read.", [], "Call again with port.")
-    : invalidArguments(`The recipe has ${others.length + 1} ports.`, [], ifSeveral);
+    ? invalidArguments(say`The recipe's port could not be read.`, [], say`Call again with port.`)
+    : invalidArguments(say`The recipe has ${others.length + 1} ports.`, [], ifSeveral);
 }
 
 /** Registers the files, submits the job and waits for it. `inputNote`: files that were registered again. Throws Failure. */
@@ -326,7 +327,7 @@ export async function runJob(
   try {
     const result = await run(own);
     const [inputNote] = own.registeredAgain;
-    return inputNote === undefined ? result : { ...result, inputNote };
+    return inputNote === undefined ? result : { ...result, inputNote: render(inputNote, AGENT) };
   } catch (error) {
     throw withEarlierSteps(own, toStepFailure(error, ctx));
   }
