@@ -285,7 +285,7 @@ type Sentence = Words | false | undefined;
 
 interface BulkReport {
   /** "3 files: 2 SUCCEEDED, 1 FAILED." */
-  readonly counts: string;
+  readonly counts: Words;
   /** Present if the call did nothing. If it was also stopped, it fails: "5 files were not sent." */
   readonly nothingDone?: string | false;
   /** The effects of earlier steps, if the call did nothing else. */
@@ -301,7 +301,7 @@ interface BulkReport {
   readonly jobs?: readonly (Job | undefined)[];
   /** Returns the call that makes sense at once. */
   nextStep(): NextStep | undefined | Promise<NextStep | undefined>;
-  readonly lines?: readonly (string | undefined)[];
+  readonly lines?: ToolResult["lines"];
   readonly isReplay?: boolean;
 }
 

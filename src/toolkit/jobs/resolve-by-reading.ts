@@ -5,9 +5,10 @@ import * as z from "zod/v4";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { ActionStatus } from "../../actions/listing.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { formatCount } from "../../core/counts.ts";
+import { countPart } from "../../core/counts.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { formatJson, formatToken } from "../../core/untrusted-text.ts";
+import { AGENT, ask, call, join, own, type Part, raw, render, say, type Text } from "../../core/text.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob } from "./batch.ts";
@@ -33,10 +34,12 @@ export interface ResolvedRow {
   readonly createdId?: string;
   /** The ids of the jobs that the action may have created. */
   readonly candidates?: readonly string[];
+  /** As an agent reads it. */
   readonly finding: string;
 }
 
-export interface Finding extends Pick<ResolvedRow, "outcome" | "createdId" | "candidates" | "finding"> {
+export interface Finding extends Pick<ResolvedRow, "outcome" | "createdId" | "candidates"> {
+  readonly finding: Text;
   /** True if a later identical call may find out more. */
   readonly isWorthRepeating?: boolean;
   /** Present if the call with this cursor continues to read. */
@@ -56,80 +59,86 @@ const LIST_DELAY_MS = 5 * 60_000;
 /** Maximum number of jobs that one finding names. */
 const MAX_CANDIDATES = 20;
 
-export const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another call is working on it." };
+export const IN_PROGRESS: Finding = { outcome: "in progress", finding: say`Another call is working on it.` };
 
 /** Returns the state of an action in the journal, if this call did not resolve it itself. */
 export function findingFromJournal(action: ActionStatus | undefined): Finding {
   const made = action?.createdId !== undefined && { createdId: action.createdId };
+  // The journal keeps a finding as an agent has read it.
+  const recorded = action?.finding === undefined ? undefined : raw(action.finding);
   switch (action?.state) {
     case "succeeded":
-      return { outcome: "resolved", ...made, finding: `Resolved: ${action.finding ?? "it took effect."}` };
+      return { outcome: "resolved", ...made, finding: say`Resolved: ${recorded ?? own("it took effect.")}` };
     case "rejected": {
-      const code = action.code === undefined ? "" : ` (${formatToken(action.code)})`;
-      const found = action.finding === undefined ? "" : ` ${action.finding}`;
-      return { outcome: "rejected", finding: `Resolved: it did not take effect${code}.${found}` };
+      const code = action.code !== undefined && say` (${action.code})`;
+      return { outcome: "rejected", finding: join([say`Resolved: it did not take effect${code}.`, recorded]) };
     }
     case "in_progress":
       return IN_PROGRESS;
     default:
-      return { outcome: "still unknown", finding: "Another process may still work on it.", isWorthRepeating: true };
+      return { outcome: "still unknown", finding: say`Another process may still work on it.`, isWorthRepeating: true };
   }
 }
 
 export const stillUnknownFinding = (failure: Failure): Finding => ({
   outcome: "still unknown",
-  finding: failure.message,
+  finding: failure.facts.message,
   isWorthRepeating: failure.facts.retryable,
   failure,
 });
 
-/** Records an outcome that was found by reading. If another process recorded one first, returns that one. */
+/**
+ * Records an outcome that was found by reading or that the user decided. `finding`: how it was found out. If another process recorded an
+ * outcome first, returns that one.
+ */
 async function recordOutcome(
   { idempotencyKey: key }: ActionStatus,
   { actions }: ToolContext,
+  finding: Text,
   outcome: Parameters<ToolContext["actions"]["recordOutcome"]>[1],
-  found: Finding,
+  found: Omit<Finding, "finding">,
 ): Promise<Finding> {
-  return (await actions.recordOutcome(key, outcome)) ? found : findingFromJournal(await actions.find(key));
+  const isRecorded = await actions.recordOutcome(key, { ...outcome, finding: render(finding, AGENT) });
+  if (!isRecorded) return findingFromJournal(await actions.find(key));
+  const effect = found.outcome === "rejected" && say` it did not take effect.`;
+  return { ...found, finding: say`Resolved:${effect} ${finding}` };
 }
 
 /** Records that the action had no effect. `how`: the clause that says how this was found out. */
-async function recordNoEffect(action: ActionStatus, ctx: ToolContext, finding: string, how: string): Promise<Finding> {
+async function recordNoEffect(action: ActionStatus, ctx: ToolContext, finding: Text, how: Text): Promise<Finding> {
   const failure = new Failure({
     kind: "conflict",
-    message: `${finding} ${how}`,
+    message: say`${finding} ${how}`,
     retryable: false,
     sideEffect: "none",
-    next: "If it is still wanted, make the call again without idempotencyKey.",
+    next: say`If it is still wanted, make the call again without idempotencyKey.`,
   });
-  const found: Finding = { outcome: "rejected", finding: `Resolved: it did not take effect. ${finding}` };
-  return await recordOutcome(action, ctx, { finding, failure }, found);
+  return await recordOutcome(action, ctx, finding, { failure }, { outcome: "rejected" });
 }
 
-const FOUND_BY_READING = "This was found out by reading, after the API's answer was lost.";
+const FOUND_BY_READING = say`This was found out by reading, after the API's answer was lost.`;
 
 /** Reads the job to find out whether it was canceled. Throws Failure if the job cannot be read. */
 async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
   const { id, state } = (await readJob(action.targetId, ctx)).value.data;
   if (state === "CANCELLED") {
-    const finding = `Job ${formatToken(id)} was canceled, by this call or by another client.`;
+    const finding = say`Job ${id} was canceled, by this call or by another client.`;
     const failure = new Failure({
       kind: "conflict",
-      message: `${finding} ${FOUND_BY_READING}`,
+      message: say`${finding} ${FOUND_BY_READING}`,
       code: state,
       retryable: false,
       sideEffect: "done",
     });
-    const found: Finding = { outcome: "resolved", finding: `Resolved: ${finding}` };
-    return await recordOutcome(action, ctx, { finding, failure }, found);
+    return await recordOutcome(action, ctx, finding, { failure }, { outcome: "resolved" });
   }
-  const finding = `Job ${formatToken(id)} is ${state}.`;
+  const finding = say`Job ${id} is ${state}.`;
   if (TERMINAL_STATES.has(state)) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
-  const wait = `wait_for_jobs ${formatJson({ jobIds: [id] })}`;
-  const later =
-    `It shows whether it was canceled when it has ended: call again after ${wait}. ` +
-    `To cancel it now, call cancel_job with idempotencyKey ${deriveRepeatKey(action.idempotencyKey)}.`;
-  return { outcome: "still unknown", finding: `${finding} ${later}` };
+  const later = [
+    say`It shows whether it was canceled when it has ended: call again after ${call("wait_for_jobs", { jobIds: [id] })}.`,
+    say`To cancel it now, call cancel_job with idempotencyKey ${deriveRepeatKey(action.idempotencyKey)}.`,
+  ];
+  return { outcome: "still unknown", finding: join([finding, ...later]) };
 }
 
 /**
@@ -148,7 +157,7 @@ export function parsePosition(cursor: string, key: string): Position {
     if (position[0] === key) return position;
   } catch {}
   const message = "is not from a nextStep of resolve_actions for this idempotencyKey";
-  throw invalidArguments("resolve_actions refused the cursor.", [{ pointer: "/cursor", code: "CURSOR", message }]);
+  throw invalidArguments(say`resolve_actions refused the cursor.`, [{ pointer: "/cursor", code: "CURSOR", message }]);
 }
 
 interface JobScan {
@@ -204,15 +213,15 @@ async function scanJobs(
 }
 
 /** Finding for a list that was not read to its end. */
-const unfinishedFinding = (text: string, { cursor, leftOutCount }: JobScan): Finding =>
+const unfinishedFinding = (text: Text, { cursor, leftOutCount }: JobScan): Finding =>
   leftOutCount > 0
     ? {
         outcome: "still unknown",
-        finding: `${text} ${formatCount(leftOutCount, "job")} in the list could not be read, because the API's answer breaks its contract.`,
+        finding: say`${text} ${countPart(leftOutCount, "job")} in the list could not be read, because the API's answer breaks its contract.`,
       }
     : {
         outcome: "still unknown",
-        finding: `${text} The list has more jobs${cursor === undefined ? ", but the API returned no cursor for them" : ""}.`,
+        finding: say`${text} The list has more jobs${cursor === undefined && say`, but the API returned no cursor for them`}.`,
         isWorthRepeating: true,
         cursor,
       };
@@ -225,22 +234,22 @@ async function readRetry(action: ActionStatus, { cursor }: ResolveArguments, ctx
   const scan = await scanJobs(action, workspaceId, isRetry, cursor, ctx);
   const [retry] = scan.jobs;
   if (retry) {
-    const finding = `Job ${formatToken(targetId)} was retried as job ${formatToken(retry.id)}, by this call or by another client.`;
-    const outcome = { finding, value: { data: retry, meta: { requestId: scan.requestId } }, createdId: retry.id };
-    const found: Finding = { outcome: "resolved", createdId: retry.id, finding: `Resolved: ${finding}` };
-    return await recordOutcome(action, ctx, outcome, found);
+    const { id: createdId } = retry;
+    const finding = say`Job ${targetId} was retried as job ${createdId}, by this call or by another client.`;
+    const value = { data: retry, meta: { requestId: scan.requestId } };
+    return await recordOutcome(action, ctx, finding, { value, createdId }, { outcome: "resolved", createdId });
   }
-  const finding = `No retry of job ${formatToken(targetId)} was found among ${formatCount(scan.readCount, "job")}.`;
+  const finding = say`No retry of job ${targetId} was found among ${countPart(scan.readCount, "job")}.`;
   if (!scan.isComplete) return unfinishedFinding(finding, scan);
   // The list may be behind the write.
   const waitMs = LIST_DELAY_MS - scan.idleMs;
   if (waitMs <= 0) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
-  const wait = `A list may not show a retry at once: call again in ${Math.ceil(waitMs / MINUTE_MS)} min.`;
-  return { outcome: "still unknown", finding: `${finding} ${wait}` };
+  const wait = say`A list may not show a retry at once: call again in ${Math.ceil(waitMs / MINUTE_MS)} min.`;
+  return { outcome: "still unknown", finding: say`${finding} ${wait}` };
 }
 
 const MINUTE_MS = 60_000;
-const formatMinute = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+const minutePart = (ms: number): Part => raw(new Date(ms).toISOString().slice(0, 16).replace("T", " "));
 
 /**
  * Looks for jobs that the action may have created. The API returns neither the inputs nor the parameters of a job, so none is proven to be
@@ -260,21 +269,22 @@ async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments
   }
   const workspaceId = String(action.arguments["workspaceId"]);
   const scan = await scanJobs(action, workspaceId, isCandidate, cursor, ctx);
-  const created = `created between ${formatMinute(fromMs)} and ${formatMinute(toMs + MINUTE_MS)} UTC`;
+  const created = say`created between ${minutePart(fromMs)} and ${minutePart(toMs + MINUTE_MS)} UTC`;
   const candidates = scan.jobs.slice(0, MAX_CANDIDATES).map(({ id }) => id);
-  const names = candidates.map((id) => formatToken(id)).join(", ");
-  const more = scan.jobs.length > candidates.length ? ` and ${scan.jobs.length - candidates.length} more` : "";
-  const decide = (decision: object): string => `resolve_actions ${formatJson({ idempotencyKey, ...decision })}`;
-  const question =
-    `Ask the user to decide which job is this call's. Then call ${decide({ jobId: candidates[0] ?? "" })} with that job or, ` +
-    `if none is, ${decide({ outcome: "none" })}.`;
-  const found = `${names}${more}: ${created} with this recipe, each by this call or by another client. ${question}`;
-  const among = `No job of this recipe was ${created}, among ${formatCount(scan.readCount, "job")}.`;
+  const omitted = scan.jobs.length - candidates.length;
+  const names = say`${join(candidates, ", ")}${omitted > 0 && say` and ${omitted} more`}`;
+  const decide = (decision: object): Part => call("resolve_actions", { idempotencyKey, ...decision });
+  const found = join([
+    say`${names}: ${created} with this recipe, each by this call or by another client.`,
+    say`${ask("Decide")} which job is this call's.`,
+    say`Then call ${decide({ jobId: candidates[0] ?? "" })} with that job or, if none is, ${decide({ outcome: "none" })}.`,
+  ]);
+  const among = say`No job of this recipe was ${created}, among ${countPart(scan.readCount, "job")}.`;
   const again = deriveRepeatKey(idempotencyKey);
-  const none = scan.hadMatches ? "" : ` If it is still wanted, make the same call again with idempotencyKey ${again}.`;
+  const none = !scan.hadMatches && say`If it is still wanted, make the same call again with idempotencyKey ${again}.`;
   const some = candidates.length > 0 && { candidates };
   if (!scan.isComplete) return { ...unfinishedFinding(some ? found : among, scan), ...some };
-  return { outcome: "still unknown", finding: some ? found : `${among}${none}`, ...some };
+  return { outcome: "still unknown", finding: some ? found : join([among, none]), ...some };
 }
 
 export async function resolveByReading(
@@ -300,7 +310,9 @@ async function readDecidedJob(action: ActionStatus, jobId: string, ctx: ToolCont
       : action.tool === "retry_job" && job.retryOfBatchId === action.targetId;
   if (isPossible && !created.has(jobId)) return { data: job, meta };
   const message = `cannot be the job of this ${formatToken(action.tool)}: it has another origin`;
-  throw invalidArguments("resolve_actions recorded nothing.", [{ pointer: "/jobId", code: "OTHER_ORIGIN", message }]);
+  throw invalidArguments(say`resolve_actions recorded nothing.`, [
+    { pointer: "/jobId", code: "OTHER_ORIGIN", message },
+  ]);
 }
 
 /** Records the user's decision. Throws Failure if the job cannot be this action's. */
@@ -310,9 +322,9 @@ export async function recordDecision(
   ctx: ToolContext,
 ): Promise<Finding> {
   if (jobId === undefined)
-    return await recordNoEffect(action, ctx, "The user decided this.", "No answer of the API shows it.");
+    return await recordNoEffect(action, ctx, say`The user decided this.`, say`No answer of the API shows it.`);
   const value = await readDecidedJob(action, jobId, ctx);
-  const finding = `The user decided that job ${formatToken(jobId)} is the job of this call.`;
-  const found: Finding = { outcome: "resolved", createdId: jobId, finding: `Resolved: ${finding}` };
-  return await recordOutcome(action, ctx, { finding, value, createdId: jobId }, found);
+  const finding = say`The user decided that job ${jobId} is the job of this call.`;
+  const found = { outcome: "resolved", createdId: jobId } as const;
+  return await recordOutcome(action, ctx, finding, { value, createdId: jobId }, found);
 }

@@ -4,8 +4,9 @@ import { unknownKeyFailure } from "../../actions/action-failures.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import { countLabels, formatCount, tally } from "../../core/counts.ts";
+import { countLabels, countPart, formatCount, numberPart } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
+import { AGENT, join, own, type Part, render, say, type Text, toText } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
@@ -67,10 +68,8 @@ async function findingAfterFailure(
 ): Promise<Finding> {
   const { kind, code, sideEffect, retryable } = failure.facts;
   const now = await ctx.actions.find(action.idempotencyKey);
-  if (now?.state === "rejected") {
-    const why = formatToken(code ?? kind.toUpperCase());
-    return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
-  }
+  if (now?.state === "rejected")
+    return { outcome: "rejected", finding: say`Resolved: it did not take effect (${code ?? kind.toUpperCase()}).` };
   if (now?.state !== "unknown") return findingFromJournal(now);
   const isTooOld = kind === "outcome_unknown";
   const isLasting = sideEffect === "unknown" && !retryable && (isTooOld || LASTING_REFUSALS.has(kind));
@@ -87,21 +86,24 @@ async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments,
     if (now?.state === "succeeded" || now?.state === "rejected") return findingFromJournal(now);
     const noWait = tool === "cancel_job" && { waitSeconds: 0 };
     const made = await ctx.callActionTool(tool, { ...args, idempotencyKey, ...noWait }, ctx);
-    if (!made)
-      return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
-    const finding = made.replay ? undefined : made.notice;
-    return { outcome: "resolved", createdId: made.createdId, finding: finding ?? "Resolved: the action ran once." };
+    if (!made) return { outcome: "not resolvable", finding: say`This version of mic-mcp has no tool ${tool}.` };
+    const { createdId, replay, notice } = made;
+    const finding = replay || notice === undefined ? say`Resolved: the action ran once.` : toText(notice);
+    return { outcome: "resolved", createdId, finding };
   } catch (error) {
     return await findingAfterFailure(action, toStepFailure(error, ctx), resolveArgs, ctx);
   }
 }
 
-const notResolvableText = ({ tool, idempotencyKey }: ActionStatus): string =>
-  "It is too old to be sent again, and the API has no list that shows whether it took effect. " +
-  (tool === REGISTER
-    ? "run_job registers the file again; register_input does so with "
-    : "If it is still wanted, make the same call again with ") +
-  `idempotencyKey ${deriveRepeatKey(idempotencyKey)}.`;
+function notResolvableText({ tool, idempotencyKey }: ActionStatus): Text {
+  const key = deriveRepeatKey(idempotencyKey);
+  return join([
+    say`It is too old to be sent again, and the API has no list that shows whether it took effect.`,
+    tool === REGISTER
+      ? say`run_job registers the file again; register_input does so with idempotencyKey ${key}.`
+      : say`If it is still wanted, make the same call again with idempotencyKey ${key}.`,
+  ]);
+}
 
 async function resolveAutomatically(action: ActionStatus, args: ResolveArguments, ctx: ToolContext): Promise<Finding> {
   switch (resolutionMethodOf(action)) {
@@ -127,9 +129,9 @@ async function resolveOne(action: ActionStatus, args: ResolveArguments, ctx: Too
 }
 
 /** What a resolved action did. */
-const EFFECTS: ReadonlyMap<ResolvedRow["outcome"], string> = new Map([
-  ["resolved", "done"],
-  ["rejected", "without effect"],
+const EFFECTS: ReadonlyMap<string, Part> = new Map([
+  ["resolved", own("done")],
+  ["rejected", own("without effect")],
 ]);
 
 const OTHER_OUTCOMES = [
@@ -141,22 +143,39 @@ const OTHER_OUTCOMES = [
 export const NOTHING_UNRESOLVED = "No action is unresolved.";
 
 /** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
-function summaryOf(rows: readonly ResolvedRow[]): string {
-  const counts = countLabels(rows.map(({ outcome }) => outcome));
+function summaryOf(outcomes: readonly ResolvedRow["outcome"][]): Text {
+  const counts = countLabels(outcomes);
   const count = (outcome: ResolvedRow["outcome"]): number => counts.get(outcome) ?? 0;
-  const effects = rows.flatMap(({ outcome }) => EFFECTS.get(outcome) ?? []);
-  const sentences = [
-    `${effects.length} of ${formatCount(rows.length, "action")} resolved${effects.length === 0 ? "" : `: ${tally(effects)}`}.`,
-    ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${formatCount(count(outcome), one, many)}.`),
-    rows.length > MAX_ROWS && `The first ${MAX_ROWS} follow.`,
-  ];
-  return sentences.filter(Boolean).join(" ");
+  const effects = [...counts].flatMap(([outcome, number]) => {
+    const effect = EFFECTS.get(outcome);
+    return effect ? [say`${numberPart(number)} ${effect}`] : [];
+  });
+  return join([
+    say`${count("resolved") + count("rejected")} of ${countPart(outcomes.length, "action")} resolved${effects.length > 0 && say`: ${join(effects, ", ")}`}.`,
+    ...OTHER_OUTCOMES.map(
+      ([outcome, one, many]) => count(outcome) > 0 && say`${countPart(count(outcome), one, many)}.`,
+    ),
+    outcomes.length > MAX_ROWS && say`The first ${MAX_ROWS} follow.`,
+  ]);
+}
+
+interface ResolvedAction {
+  readonly action: ActionStatus;
+  readonly found: Finding;
 }
 
 /** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: the action ran once." */
-function lineOf({ tool, targetId, outcome, createdId, idempotencyKey, finding }: ResolvedRow): string {
-  const made = createdId === undefined ? "" : `, ${formatToken(createdId)}`;
-  return `${formatToken(tool)} ${formatToken(targetId)} (${outcome}${made}), idempotencyKey ${formatToken(idempotencyKey)}: ${finding}`;
+function lineOf({ action, found }: ResolvedAction): Text {
+  const { tool, targetId, idempotencyKey } = action;
+  const { outcome, createdId, finding } = found;
+  const made = createdId !== undefined && say`, ${createdId}`;
+  return say`${tool} ${targetId} (${own(outcome)}${made}), idempotencyKey ${idempotencyKey}: ${finding}`;
+}
+
+function rowOf({ action, found }: ResolvedAction, { isOffered }: ToolContext): ResolvedRow {
+  const { tool, idempotencyKey, targetId } = action;
+  const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
+  return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, { ...AGENT, isOffered }) };
 }
 
 /** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
@@ -170,7 +189,8 @@ export async function resolveActions(
   if (selected.length === 0) {
     if (key === undefined) {
       const others = otherClientsText(await ctx.actions.countOfOtherClients());
-      return toolResult({ results: [] }, { summary: [NOTHING_UNRESOLVED, others].filter(Boolean).join(" ") });
+      const summary = join([own(NOTHING_UNRESOLVED), others !== undefined && toText(others)]);
+      return toolResult({ results: [] }, { summary });
     }
     const action = await ctx.actions.find(key);
     if (!action) throw unknownKeyFailure(key).with({ kind: "not_found" });
@@ -209,44 +229,41 @@ export async function resolveActions(
 
 const UNTRIED: Finding = {
   outcome: "still unknown",
-  finding: "Not tried yet: the call's time was over.",
+  finding: say`Not tried yet: the call's time was over.`,
   isWorthRepeating: true,
 };
 
 /** The summary states why. */
-const NOT_TRIED: Finding = { outcome: "still unknown", finding: "Not tried yet.", isWorthRepeating: true };
+const NOT_TRIED: Finding = { outcome: "still unknown", finding: say`Not tried yet.`, isWorthRepeating: true };
 
 const PROMISE = "no action runs twice";
 
 async function resultOf(
-  resolved: readonly { readonly action: ActionStatus; readonly found: Finding }[],
+  resolved: readonly ResolvedAction[],
   stopRule: StopRule,
   { idempotencyKey: key }: ResolveArguments,
   ctx: ToolContext,
 ): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
-  const rows = resolved.map(({ action: { tool, idempotencyKey, targetId }, found }): ResolvedRow => {
-    const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
-    return { tool, idempotencyKey, targetId, ...row };
-  });
+  const outcomes = resolved.map(({ found }) => found.outcome);
   const unresolved = resolved.flatMap(({ found }) => (found.isWorthRepeating ? found : []));
   const failures = unresolved.flatMap(({ failure }) => failure ?? []);
   const [continued] = resolved.flatMap(({ action: { idempotencyKey }, found: { cursor } }) =>
     cursor === undefined ? [] : { idempotencyKey, cursor },
   );
   // A call at once makes sense if it reads more jobs or tries others: it begins with the same actions, except those resolved now.
-  const hasResolved = rows.some(({ outcome }) => outcome === "resolved" || outcome === "rejected");
+  const hasResolved = outcomes.some((outcome) => EFFECTS.has(outcome));
   const mayContinue = continued !== undefined || (hasResolved && unresolved.includes(UNTRIED));
-  const why = continued ? "continues to read the jobs" : `later it may find out more; ${PROMISE}`;
+  const why = continued ? say`continues to read the jobs` : say`later it may find out more; ${own(PROMISE)}`;
   const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
-  const results = rows.slice(0, MAX_ROWS);
+  const shown = resolved.slice(0, MAX_ROWS);
   return await bulkResult(
-    { results },
+    { results: shown.map((each) => rowOf(each, ctx)) },
     {
-      counts: summaryOf(rows),
+      counts: summaryOf(outcomes),
       ...{ failures, mayContinue, promise: PROMISE },
       nextStep: () => (unresolved.length > 0 ? nextStep : undefined),
-      lines: results.map(lineOf),
+      lines: shown.map(lineOf),
     },
     { ctx, stopRule },
   );
