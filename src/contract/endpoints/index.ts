@@ -1,4 +1,4 @@
-// This module lists all 18 endpoints of docs/contract.md, 4, in the contract's order.
+// This module lists the endpoints of docs/contract.md, 4, in the contract's order.
 import type { Endpoint } from "./endpoint.ts";
 import { jobProcessingEndpoints } from "./job-processing.ts";
 import { playgroundEndpoints } from "./playground.ts";

@@ -8,6 +8,7 @@ import { TOOL_NAMES, VIEW_TOOLS } from "../../tools/catalogue.ts";
 
 const Schema = z.looseObject({
   description: z.string().optional(),
+  enum: z.array(z.string()).optional(),
   get properties() {
     return z.record(z.string(), Schema).optional();
   },
@@ -34,22 +35,27 @@ async function listTools(env: Readonly<Record<string, string>>, showsViews = fal
 const ANY_TOOL = new RegExp(`\\b(?:${[...TOOL_NAMES, ...Object.keys(VIEW_TOOLS)].join("|")})\\b`);
 
 function expectTokens(what: string, text: string, min: number, max: number): void {
-  expect(countTokens(text), what).toBeGreaterThanOrEqual(min);
-  expect(countTokens(text), what).toBeLessThanOrEqual(max);
+  const tokens = countTokens(text);
+  const found = `${what} has ${tokens} tokens, not ${min} to ${max}`;
+  const remedy = "change it in the tool's file, in src/toolkit/arguments.ts or in src/api-client/id-kinds.ts";
+  expect(min <= tokens && tokens <= max, `${found}: ${remedy}`).toBe(true);
 }
 
 test("descriptions start with an imperative verb and have 20 to 50 tokens", async () => {
   for (const { name, description = "" } of await listTools({}, true)) {
-    expect(description, name).toMatch(/^(Cancel|Find|Get|List|Rank|Register|Request|Retry|Run|Save|Show|Start|Wait)\b/);
-    expectTokens(name, description, 20, 50);
+    expect(description, `${name}: add a new verb to this test`).toMatch(
+      /^(Cancel|Find|Get|List|Rank|Register|Request|Retry|Run|Save|Show|Start|Wait)\b/,
+    );
+    expectTokens(`The description of ${name}`, description, 20, 50);
     expect(description.split(/(?<=\.) /)[0], name).not.toMatch(ANY_TOOL);
   }
 });
 
-test("each argument has a description of 3 to 40 tokens", async () => {
+test("each argument has a description of 3 to 40 tokens, or values that explain it", async () => {
   for (const tool of await listTools({}, true))
-    for (const [name, { description }] of argumentsOf(Schema.parse(tool.inputSchema)))
-      expectTokens(`${tool.name}: ${name}`, description ?? "", 3, 40);
+    for (const [name, { description, enum: values }] of argumentsOf(Schema.parse(tool.inputSchema)))
+      if (description !== undefined || values === undefined)
+        expectTokens(`${tool.name}: the description of ${name}`, description ?? "", 3, 40);
 });
 
 test.each([
@@ -58,5 +64,9 @@ test.each([
 ])("%s cost a model at most the stated number of tokens for each tool", async (_what, env, maxTokens) => {
   const tools = await listTools(env);
   const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  expect(countTokens(JSON.stringify(shown)) / tools.length).toBeLessThanOrEqual(maxTokens);
+  const sizes = shown.map((tool) => ({ name: tool.name, tokens: countTokens(JSON.stringify(tool)) }));
+  const largest = sizes.sort((one, other) => other.tokens - one.tokens).slice(0, 5);
+  const found = `the largest tools: ${largest.map(({ name, tokens }) => `${name} ${tokens}`).join(", ")}`;
+  const average = countTokens(JSON.stringify(shown)) / tools.length;
+  expect(average, `${found}; raise the number if a new argument is worth it`).toBeLessThanOrEqual(maxTokens);
 });
