@@ -4,15 +4,7 @@ import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { Failure } from "../core/failure.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import {
-  attemptLimitMs,
-  awaitCooldown,
-  type CallContext,
-  type Cooldown,
-  prepareRetry,
-  recordCooldown,
-  type Timing,
-} from "./attempts.ts";
+import { attemptLimitMs, type CallContext, prepareRetry, type Timing } from "./attempts.ts";
 import {
   bodyViolationFailure,
   cancelledFailure,
@@ -29,8 +21,8 @@ import {
 } from "./classify.ts";
 import { ContractViolation, type DecodedBody, decodeSuccess, OtherResource } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
-import { createOutages } from "./outage.ts";
 import { InvalidJson } from "./parse-json.ts";
+import { type Cooldown, createPause } from "./pause.ts";
 import { callAgainAdvice } from "./refusal-advice.ts";
 import { traceSend } from "./request-telemetry.ts";
 import {
@@ -119,10 +111,10 @@ export function createApiClient({
   transport,
   timing,
   checkRequest = () => undefined,
-  cooldown: sharedCooldown,
+  cooldown,
   telemetry,
 }: ApiClientOptions) {
-  const outages = createOutages(timing);
+  const pause = createPause(timing, cooldown);
   /** The API's clock minus the system clock, in milliseconds; undefined before the first response that shows it. */
   let apiClockDifferenceMs: number | undefined;
 
@@ -184,7 +176,8 @@ export function createApiClient({
     }: RequestOptions<A, R>,
   ): Promise<R> {
     const { scopesToRequest: scopes } = endpoint;
-    const cooldown = scopes.length === 0 ? undefined : sharedCooldown;
+    // The playground has its own limit (src/geography/limiter.ts).
+    const ownPause = scopes.length === 0 ? undefined : pause;
     let sent = mayHaveTakenEffectBefore;
     let mayHaveTakenEffect = mayHaveTakenEffectBefore;
     /** Time of the last request, in milliseconds by `Timing.clockMs`. */
@@ -201,7 +194,7 @@ export function createApiClient({
           const token =
             scopes.length === 0 ? undefined : (tokens.current(scopes) ?? (await tokens.get(scopes, context)));
           if (token !== undefined) wire.headers["authorization"] = `Bearer ${token}`;
-          const waiting = cooldown && awaitCooldown(cooldown, context, timing);
+          const waiting = ownPause?.beforeRequest(endpoint.id, context);
           if (waiting) await waiting;
 
           const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
@@ -215,14 +208,14 @@ export function createApiClient({
           if (isBuffered(response))
             mayHaveTakenEffect = mayHaveTakenEffectAfter(endpoint, response, mayHaveTakenEffect);
           if (token !== undefined) recordApiClock(response);
-          const recording = cooldown && recordCooldown(cooldown, response, timing);
-          if (recording) await recording;
+          const sharing = ownPause?.share(response);
+          if (sharing) await sharing;
 
           const isRefused = token !== undefined && isTokenRefused(scopes, token, response.status, isRenewed);
           if (isRefused) tokens.discard(scopes, token);
           if (!isRefused || isRenewed) {
             const result = await read(response, attempts, encoded);
-            outages.end(endpoint.id);
+            pause.end(endpoint.id);
             return result;
           }
           // The same bytes are sent again with another token. The body of this response is not read.
@@ -235,7 +228,8 @@ export function createApiClient({
           }
           const failure = toFailure(endpoint, encoded, error);
           mayHaveTakenEffect ||= failure instanceof Failure && failure.facts.sideEffect === "unknown";
-          await prepareRetry(endpoint, failure, attempts, context, timing);
+          if (failure instanceof Failure) ownPause?.request(endpoint.id, failure.facts);
+          await prepareRetry(endpoint, failure, attempts, context, timing, ownPause?.waitMs(context, endpoint.id));
           [attempts, isRenewed, sentBefore] = [attempts + 1, false, sent];
         }
       }
@@ -253,11 +247,11 @@ export function createApiClient({
     if (kind === "timeout" && at === undefined && lastMs < MIN_LOST_MS) return failure;
     if (!isTransient(endpoint, failure) && kind !== "outcome_unknown") {
       // The API has processed the request.
-      if (status !== undefined) outages.end(endpoint.id);
+      if (status !== undefined) pause.end(endpoint.id);
       return failure;
     }
-    outages.record(endpoint.id, failure.facts);
-    const minutes = Math.ceil(outages.leftMs(endpoint.id) / 60_000);
+    pause.fail(endpoint.id, failure.facts);
+    const minutes = Math.ceil(pause.leftMs(endpoint.id) / 60_000);
     // Other advice states its own time, or what to do about the action.
     if (minutes <= 1 || kind === "rate_limited" || kind === "outcome_unknown") return failure;
     const setting = failure.cause instanceof TransportError ? failure.cause.setting : undefined;
@@ -342,6 +336,6 @@ export function createApiClient({
     },
     apiNow,
     readApiClock,
-    outageLeftMs: outages.leftMs,
+    pause,
   };
 }

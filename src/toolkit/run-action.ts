@@ -201,7 +201,7 @@ export async function runAction<T extends object, E extends ResourceEndpoint<T>>
         return await ctx.api.send(endpoint, request, key, limits, attempts);
       },
       apiClock: { now: ctx.api.apiNow, read: () => ctx.api.readApiClock(limits) },
-      outageLeftMs: () => ctx.api.outageLeftMs(endpoint.id),
+      outageLeftMs: () => ctx.api.pause.leftMs(endpoint.id),
       ...{ createdId, verificationAdvice: findOut, traits, context: limits },
     });
   const { value, origin, earlier, finding, drift, ...action } = await performInTime(ctx, ctx.api.timing, performing);

@@ -1,12 +1,7 @@
 // Tests which requests are retried, after a delay, with the same bytes and key (docs/contribute/architecture.md, "Request lifecycle").
 import fc from "fast-check";
 import { expect } from "vitest";
-import {
-  CALL_LIMIT_MS,
-  type FailedAttempt,
-  type SharedRetryAfter,
-  waitBeforeRetry,
-} from "../../src/api-client/attempts.ts";
+import { CALL_LIMIT_MS, type FailedAttempt, waitBeforeRetry } from "../../src/api-client/attempts.ts";
 import { parseRetryAfter } from "../../src/api-client/classify.ts";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
@@ -122,33 +117,29 @@ interface Waiting {
   readonly attempt?: number;
   readonly leftMs?: number;
   readonly random?: number;
-  readonly sharedRetryAfter?: SharedRetryAfter;
+  readonly requestedMs?: number;
 }
 
 /** Length of one delay in ms, or undefined if no further attempt was allowed. */
 async function measureWait(
   failure: Failure,
-  { attempt = 1, leftMs = CALL_LIMIT_MS, random = 0, sharedRetryAfter = { heldUntilAt: 0 } }: Waiting = {},
+  { attempt = 1, leftMs = CALL_LIMIT_MS, random = 0, requestedMs }: Waiting = {},
 ): Promise<number | undefined> {
   const slept: number[] = [];
-  const context = { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs, sharedRetryAfter };
-  const again = await waitBeforeRetry(attempt, failure, context, {
-    now: () => 1_000_000,
-    clockMs: () => 1_000_000,
-    random: () => random,
-    sleep: async (ms) => void slept.push(ms),
-  });
+  const context = { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs };
+  const sleep = async (ms: number) => void slept.push(ms);
+  const timing = { now: () => 1_000_000, clockMs: () => 1_000_000, random: () => random, sleep };
+  const again = await waitBeforeRetry(attempt, failure, context, timing, requestedMs);
   expect(slept).toHaveLength(again ? 1 : 0);
   return slept[0];
 }
 
 test("a Retry-After that one of several requests receives delays the others", async () => {
-  const sharedRetryAfter = { heldUntilAt: 0 };
-  expect(await measureWait(createFailure(7), { sharedRetryAfter })).toBe(7_000);
-  expect(await measureWait(createFailure(), { sharedRetryAfter })).toBe(7_000);
+  expect(await measureWait(createFailure(7), { requestedMs: 3_000 })).toBe(7_000);
+  expect(await measureWait(createFailure(), { requestedMs: 7_000 })).toBe(7_000);
   // A shorter Retry-After does not shorten a longer one.
-  expect(await measureWait(createFailure(2), { sharedRetryAfter })).toBe(7_000);
-  expect(await measureWait(createFailure(), { sharedRetryAfter, leftMs: 5_000 })).toBeUndefined();
+  expect(await measureWait(createFailure(2), { requestedMs: 7_000 })).toBe(7_000);
+  expect(await measureWait(createFailure(), { requestedMs: 7_000, leftMs: 5_000 })).toBeUndefined();
 });
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

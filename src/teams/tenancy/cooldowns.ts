@@ -1,6 +1,6 @@
 // Shares the cooldown after a 429 with Retry-After between all instances: one row for each team, by the database's clock.
 import * as z from "zod/v4";
-import type { Cooldown } from "../../api-client/attempts.ts";
+import type { Cooldown } from "../../api-client/pause.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import { type Database, POSTGRES_CLOCK } from "../../store/database.ts";
 

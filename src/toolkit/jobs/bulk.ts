@@ -2,7 +2,7 @@
 // stops at a failure that concerns all rows, and builds one result. It states facts of the API's response and does not interpret its codes.
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
-import { type SharedRetryAfter, timeLeftMs } from "../../api-client/attempts.ts";
+import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { formatCount } from "../../core/counts.ts";
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
@@ -163,26 +163,15 @@ function outcomeOf({ sideEffect, retryable, status = 0 }: FailureFacts): RowOutc
   return !retryable && status < 500 ? "refused" : "not sent";
 }
 
-/** Waits until the Retry-After time has passed; returns false if the call is aborted, or less than `minMs` of it would remain then. */
-async function waitForRetryAfter(pace: SharedRetryAfter, minMs: number, ctx: ToolContext): Promise<boolean> {
-  const { timing } = ctx.api;
-  for (;;) {
-    const waitMs = Math.max(0, pace.heldUntilAt - timing.clockMs());
-    if (ctx.signal.aborted || timeLeftMs(ctx, timing) - waitMs < minMs) return false;
-    if (waitMs === 0) return true;
-    await timing.sleep(waitMs, ctx.signal).catch((error: unknown) => void toStepFailure(error, ctx));
-  }
-}
-
 /** Runs the single operation for each row, and returns the rows in their order. Each row keeps the promise of the single operation. */
 export async function runActions(
   { tool, ids, idempotencyKey: key, single, cellsOf, occupies }: BulkActions,
   { ctx, stopRule }: Bulk,
 ): Promise<readonly BulkRow[]> {
-  const { proposedKey } = ctx;
+  const { proposedKey, api } = ctx;
+  const { timing, pause } = api;
   // Even a short call starts some rows, so that each call makes progress.
-  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, ctx.api.timing) / 2);
-  const sharedRetryAfter: SharedRetryAfter = { heldUntilAt: 0 };
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, timing) / 2);
   let ended = 0;
   const report = (id: string, message: string): void =>
     ctx.report({ progress: ended, total: ids.length, message: `${formatToken(id)}: ${message}` });
@@ -191,7 +180,7 @@ export async function runActions(
     const rowKey = key === undefined ? undefined : deriveStepKey(key, id);
     const own: ToolContext = {
       ...ctx,
-      ...{ tool, sharedRetryAfter, followsTasks: false },
+      ...{ tool, followsTasks: false },
       proposedKey: proposedKey === undefined ? undefined : deriveStepKey(proposedKey, id),
       report: ({ message }) => report(id, message),
     };
@@ -217,7 +206,7 @@ export async function runActions(
 
   const results = await runRows(ids, {
     stopRule,
-    mayStart: () => waitForRetryAfter(sharedRetryAfter, minActionMs, ctx),
+    mayStart: () => !ctx.signal.aborted && timeLeftMs(ctx, timing) - pause.waitMs(ctx) >= minActionMs,
     work,
     ...(occupies && { occupies }),
     onResult(id, { outcome, cells }, count) {
@@ -246,7 +235,7 @@ function waitMsAfter({ facts: { retryAfterSeconds, retryable, status = 0, at } }
 
 /** Returns the milliseconds after which a call for these rows is useful again; 0 if the call can be repeated immediately. */
 const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api">): number =>
-  failures.length === 0 ? 0 : Math.max(api.outageLeftMs(), ...failures.map(waitMsAfter));
+  failures.length === 0 ? 0 : Math.max(api.pause.leftMs(), ...failures.map(waitMsAfter));
 
 /** "Call again after 23:55 UTC (in 150 min)". */
 function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): string {
