@@ -51,7 +51,7 @@ test("the systemd unit starts an instance with its keys, and gives its calls eno
 
 const labels = { "app.kubernetes.io/name": "mic-mcp" };
 const documents = parseAllDocuments(read("kubernetes/mic-mcp.yaml")).map((each) => each.toJS());
-const [deployment, budget, kubernetesService, fallbackService, networkPolicy, ingress] = documents;
+const [deployment, budget, kubernetesService, networkPolicy, route] = documents;
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
@@ -85,23 +85,11 @@ test("the Kubernetes probes detect that an instance is not ready before it stops
   expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold).toBeLessThan(DRAIN_DELAY_SECONDS);
 });
 
-test("the Kubernetes ingress sends requests to all pods while none is ready", () => {
-  const { metadata, spec } = fallbackService;
-  expect(ingress.metadata.annotations["nginx.ingress.kubernetes.io/default-backend"]).toBe(metadata.name);
-  expect(spec).toEqual({ ...kubernetesService.spec, publishNotReadyAddresses: true });
-});
-
-test("the Kubernetes ingress repeats no POST, does not buffer streams, and does not expose the probes", () => {
-  const annotation = (name: string) => ingress.metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
-  expect(annotation("proxy-next-upstream")).toBe("error");
-  expect(annotation("proxy-buffering")).toBe("off");
-  expect(Number(annotation("proxy-read-timeout"))).toBeGreaterThanOrEqual(75);
-  const paths = ingress.spec.rules[0].http.paths.map(({ path }: { path: string }) => path);
+test("the Kubernetes route does not end streams, and does not expose the probes", () => {
+  const [rule] = route.spec.rules;
+  expect(rule.timeouts).toEqual({ request: "0s" });
+  const paths = rule.matches.map(({ path }: { path: { value: string } }) => path.value);
   expect(paths).toEqual(["/mcp", "/downloads", "/.well-known"]);
-  const { spec } = parse(read("kubernetes/gateway.yaml"));
-  expect(spec.hostnames).toEqual(ingress.spec.rules.map(({ host }: { host: string }) => host));
-  const [rule] = spec.rules;
-  expect(rule.matches.map(({ path }: { path: { value: string } }) => path.value)).toEqual(paths);
   expect(rule.backendRefs).toEqual([
     { name: kubernetesService.metadata.name, port: kubernetesService.spec.ports[0].port },
   ]);
@@ -148,8 +136,7 @@ const entries = lines.map(parseLine).flatMap(([, name = "", value = ""]) => (nam
 test("teams.env.example has each variable of a deployment, and serve --teams accepts all values", async () => {
   const names: string[] = [];
   readDeploymentVariables((name) => void names.push(name), {});
-  const own = names.filter((name) => name !== "MIC_SECRET_KEYS");
-  expect(entries.map(([name]) => name)).toEqual(expect.arrayContaining(own));
+  expect(entries.map(([name]) => name)).toEqual(expect.arrayContaining(names));
   const file = join(await folderForTest(), "secret-keys");
   writeFileSync(file, `one ${Buffer.alloc(32, 7).toString("base64")}\n`);
   expect(entries).toContainEqual(["NODE_EXTRA_CA_CERTS", CA_FILE]);
