@@ -261,14 +261,14 @@ export const COMMANDS = {
       "remove TEAM":
         "remove the members given with --member; without --member, the team (its actions stay in the journal)",
       "rotate-secret TEAM": "replace the client secret, starting with the next token request",
-      "rotate-keys": "encrypt every stored secret with the first key of MIC_SECRET_KEYS",
+      "rotate-keys": "encrypt every stored secret with the first key of MIC_SECRET_KEYS_FILE",
       "check [TEAM]": "decrypt each secret and request a token with it; exit with 0 only if all checks pass",
       "actions TEAM":
         "list the latest 50 actions of a team; the audit identifies their callers by the key of the action",
       migrate: "create or update the database tables; serve --teams does this at startup unless MIC_MIGRATE=off",
     },
     notes: [
-      "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
+      "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE. --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
     flags: {
       "--base-url URL": "base URL of the MIC API (default: MIC_BASE_URL)",

@@ -42,7 +42,6 @@ export const isHttpUrl = (text: string): boolean => {
 
 export const httpUrl = textMatching("an http or https URL without credentials, query or fragment", isHttpUrl);
 export const printable = textMatching("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
-export const anyText: Reader<string> = (text) => text;
 export const postgresUrl = textMatching("a postgres:// URL", (text) =>
   /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
 );

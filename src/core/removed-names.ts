@@ -5,6 +5,7 @@ const SESSION_LIMITS = "serve --http has at most 100 sessions, and ends those th
 const JWT_ONLY = "Access tokens must be JWTs; they are verified with the keys of the identity provider.";
 
 const REMOVED_NAMES: Variables = {
+  MIC_SECRET_KEYS: "Set MIC_SECRET_KEYS_FILE to a file with the keys.",
   MIC_CALLER_MAX_CONCURRENCY: "MIC_CALLER_RATE_LIMIT limits a caller.",
   MIC_INLINE_MAX_BYTES: "Texts and images up to 32 KiB are part of an answer.",
   MIC_DOWNLOAD_LINK_SECONDS: "A link is valid for 10 minutes.",

@@ -1,4 +1,4 @@
-// Encrypts team secrets in the database, and values that clients store and send back, with the keys of the deployment (MIC_SECRET_KEYS).
+// Encrypts team secrets in the database, and values that clients store and send back, with the keys of the deployment (MIC_SECRET_KEYS_FILE).
 // The first key encrypts, and all keys decrypt, on any instance. Each purpose has a separate key that is derived from them.
 import { hkdfSync } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, EncryptJWT, errors, jwtDecrypt } from "jose";
@@ -62,7 +62,9 @@ export function createEncryption(keys: SecretKeys) {
   function keyOf(kid: string, purpose: string): Uint8Array {
     const key = keys.derive(kid, purpose);
     if (key) return key;
-    throw new DecryptionError(`it was encrypted with the key ${JSON.stringify(kid)}, which is not in MIC_SECRET_KEYS`);
+    throw new DecryptionError(
+      `it was encrypted with the key ${JSON.stringify(kid)}, which is not in MIC_SECRET_KEYS_FILE`,
+    );
   }
 
   /** `subject`: if set, only a token for this subject is accepted. Returns "expired" if the token is authentic and has expired. */

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { readConfig, UsageError } from "../core/config.ts";
 import {
-  anyText,
   oneOf,
   pathIn,
   pickMicVariables,
@@ -63,10 +62,7 @@ export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.
       /** Whether the tables are brought up to date at the start (default true). */
       migrate: read("MIC_MIGRATE", oneOf(["auto", "off"], "auto or off")) !== "off",
     },
-    keys: {
-      text: read("MIC_SECRET_KEYS", anyText),
-      file: read("MIC_SECRET_KEYS_FILE", pathIn(environment, { isShown: false })),
-    },
+    keyFile: read("MIC_SECRET_KEYS_FILE", pathIn(environment, { isShown: false })),
     /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
     isTrustedProxy: read("MIC_TRUST_PROXY", trustedAddresses),
     /** Origins of web pages whose scripts may call this server. */
@@ -94,21 +90,18 @@ export type DeploymentSettings = StoreSettings &
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 
-function readKeys({ text: inline, file }: Values["keys"]) {
-  if (inline !== undefined && file !== undefined)
-    throw new UsageError("MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set only one of them.");
-  if (inline === undefined && file === undefined)
-    throw new UsageError(
-      `MIC_SECRET_KEYS_FILE is missing: set it to a file with ${HOW_TO_MAKE_KEYS}, or set MIC_SECRET_KEYS.`,
-    );
+function readKeys(file: string | undefined) {
+  if (file === undefined)
+    throw new UsageError(`MIC_SECRET_KEYS_FILE is missing: set it to a file with ${HOW_TO_MAKE_KEYS}.`);
   try {
-    const text = inline ?? readFileSync(file ?? "", "utf8");
+    const text = readFileSync(file, "utf8");
     return { keys: readSecretKeys(text), text };
   } catch (error) {
     const code = errorCode(error);
     const reason = code === "" ? errorMessage(error) : `the file cannot be read (${code})`;
-    const name = file === undefined ? "MIC_SECRET_KEYS" : "MIC_SECRET_KEYS_FILE";
-    throw new UsageError(`${name} contains no valid keys: ${reason}. It must contain ${HOW_TO_MAKE_KEYS}.`);
+    throw new UsageError(
+      `MIC_SECRET_KEYS_FILE contains no valid keys: ${reason}. It must contain ${HOW_TO_MAKE_KEYS}.`,
+    );
   }
 }
 
@@ -151,8 +144,8 @@ function readEnvironment(
       return undefined;
     }
   }
-  const { keys, ...settings } = values;
-  const secretKeys = collectError(() => readKeys(keys));
+  const { keyFile, ...settings } = values;
+  const secretKeys = collectError(() => readKeys(keyFile));
   const caFiles = listCaFiles(environment, values.database.urls);
   errors.push(...valueErrors, ...findMisplacedVariables(given), ...findFurtherErrors(values));
   errors.push(...caFiles.flatMap((file) => findReadError(file) ?? []));

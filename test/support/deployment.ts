@@ -6,6 +6,7 @@ import { runInProcess } from "./command.ts";
 import { startFleet } from "./fleet.ts";
 import { freePort } from "./free-port.ts";
 import { type IdentityProviderOptions, startIdentityProvider } from "./identity-provider.ts";
+import { writeKeyFile } from "./key-file.ts";
 import type { Caller } from "./load.ts";
 import type { ClientRevision } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
@@ -60,7 +61,7 @@ export async function startDeployment(options: DeploymentOptions) {
       MIC_PUBLIC_URL: origin,
       MIC_AUTH_ISSUER: provider.issuer,
       MIC_DATABASE_URL: databaseUrl,
-      MIC_SECRET_KEYS: `of-the-tests ${randomBytes(32).toString("base64")}`,
+      MIC_SECRET_KEYS_FILE: writeKeyFile(`of-the-tests ${randomBytes(32).toString("base64")}`),
       MIC_TRUST_PROXY: "127.0.0.1",
       MIC_BASE_URL: emulator.baseUrl,
       MIC_CALLER_RATE_LIMIT: "100000",

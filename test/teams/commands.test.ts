@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
+import { writeKeyFile } from "../support/key-file.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
@@ -18,7 +19,12 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { baseUrl, clients } = emulator;
     const [red, blue] = clients;
     if (!red || !blue) throw new Error("the emulator has two clients");
-    const env = { MIC_DATABASE_URL: url, MIC_SECRET_KEYS: keys, MIC_AUTH_ISSUER: ISSUER, MIC_BASE_URL: baseUrl };
+    const env = {
+      MIC_DATABASE_URL: url,
+      MIC_SECRET_KEYS_FILE: writeKeyFile(keys),
+      MIC_AUTH_ISSUER: ISSUER,
+      MIC_BASE_URL: baseUrl,
+    };
     const command = async (line: string, input = "", more: Readonly<Record<string, string>> = {}) => {
       const result = await run(line.trim().split(" "), { env: { ...env, ...more }, input });
       for (const secret of [red.clientSecret, blue.clientSecret, keys.split(" ")[1] ?? "?"])
@@ -104,7 +110,8 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     writeFileSync(file, `${blue.clientSecret}\n`);
     const added = await add("blue", blue, `--claim blues --secret-file ${file}`);
     expect(added.stdout).toContain(`its secret is read from ${file}`);
-    const two = { MIC_SECRET_KEYS: `${createKeyLine("two")}\n${keys}` };
+    const twoKeys = `${createKeyLine("two")}\n${keys}`;
+    const two = { MIC_SECRET_KEYS_FILE: writeKeyFile(twoKeys) };
     expect((await command("teams rotate-keys", undefined, two)).stdout).toBe(
       "Secrets encrypted with key two: 1 now, 0 before. Secrets in files: 1. Secrets that could not be decrypted: 0.\n",
     );
@@ -112,9 +119,9 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await command("teams check", undefined, two)).code).toBe(0);
     // The old key cannot decrypt the secret anymore.
     const old = await command("teams check red");
-    expect(old.stdout).toContain('it was encrypted with the key "two", which is not in MIC_SECRET_KEYS');
+    expect(old.stdout).toContain('it was encrypted with the key "two", which is not in MIC_SECRET_KEYS_FILE');
     expect((await command("teams rotate-keys")).code).toBe(1);
-    expect(await resolveWorkspace(["ann", ["blues"]], two.MIC_SECRET_KEYS)).toBe(blue.workspaceId);
+    expect(await resolveWorkspace(["ann", ["blues"]], twoKeys)).toBe(blue.workspaceId);
   });
 
   const ADD_RED = "teams add red --client-id x --workspace-id w";

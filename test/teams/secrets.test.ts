@@ -153,7 +153,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const otherKeyClient = await connectClient(await instanceForTest({ ...place, keys: createKeyLine("three") }));
     const { error } = await otherKeyClient.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
-    expect(error?.message).toContain('the key "one", which is not in MIC_SECRET_KEYS');
+    expect(error?.message).toContain('the key "one", which is not in MIC_SECRET_KEYS_FILE');
     expect(error?.next).toContain("mic-mcp teams rotate-secret");
     const teams = await openTeams(place.url);
     const encrypt = createEncryption(readSecretKeys(place.keys)).encryptSecret;

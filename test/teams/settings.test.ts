@@ -1,6 +1,7 @@
 // Tests the settings of a deployment: all errors are reported together, each with its fix and without its value.
 import { expect, test } from "vitest";
 import { readStoreSettings, readTeamsSettings } from "../../src/teams/settings.ts";
+import { writeKeyFile } from "../support/key-file.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
@@ -8,7 +9,7 @@ const REQUIRED = {
   MIC_PUBLIC_URL: "https://mic.example.org",
   MIC_AUTH_ISSUER: "https://login.example.org/",
   MIC_DATABASE_URL: "postgres://mic:pass%2Fword@db.example.org/mic",
-  MIC_SECRET_KEYS: `first ${KEY}`,
+  MIC_SECRET_KEYS_FILE: writeKeyFile(`first ${KEY}`),
 };
 
 function readErrors(environment: Readonly<Record<string, string>>, host?: string): readonly string[] {
@@ -74,8 +75,9 @@ test("a variable that was removed is reported at startup with what replaces it",
 });
 
 test("maintenance commands need no identity provider", () => {
-  const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
-  expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
+  const { MIC_DATABASE_URL, MIC_SECRET_KEYS_FILE } = REQUIRED;
+  const { secretKeys } = readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS_FILE });
+  expect(secretKeys.first).toBe("first");
 });
 
 test("every secret is given to the redactor, in each encoding", () => {
@@ -119,17 +121,16 @@ test.each([
   expect(errors.join()).not.toContain(value);
 });
 
-const { MIC_SECRET_KEYS: _, ...WITHOUT_KEYS } = REQUIRED;
+const withKeys = (text: string) => ({ ...REQUIRED, MIC_SECRET_KEYS_FILE: writeKeyFile(text) });
 test.each([
   ["MIC_CLIENT_ID of a single-user server", { ...REQUIRED, MIC_CLIENT_ID: "1" }, /mic-mcp teams add/],
   ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /as links/],
   ["MIC_STATE_DIR of a single-user server", { ...REQUIRED, MIC_STATE_DIR: "1" }, /MIC_DATABASE_URL/],
   ["MIC_EMULATOR of a single-user server", { ...REQUIRED, MIC_EMULATOR: "1" }, /mic-mcp emulator/],
-  ["a missing key file", { ...WITHOUT_KEYS, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
-  ["a short key", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: "first c2hvcnQ=" }, /line 1 is not .*openssl rand -base64 32/],
-  ["no key", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: "# nothing" }, /no line has a key/],
-  ["a key id twice", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: `a ${KEY}\na ${KEY}` }, /line 2 repeats the id of an earlier/],
-  ["keys and a key file", { ...REQUIRED, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set only one of them/],
+  ["a missing key file", { ...REQUIRED, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
+  ["a short key", withKeys("first c2hvcnQ="), /line 1 is not .*openssl rand -base64 32/],
+  ["no key", withKeys("# nothing"), /no line has a key/],
+  ["a key id twice", withKeys(`a ${KEY}\na ${KEY}`), /line 2 repeats the id of an earlier/],
 ])("%s is refused with the fix, and no key is quoted", (_what, environment, fix) => {
   const errors = readErrors(environment);
   expect(errors).toEqual([expect.stringMatching(fix)]);
