@@ -21,10 +21,8 @@ interface OpenBackend extends Backend {
 export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note[] {
   const listed = files.map(({ id, name, about }) => `${id} ${name}${about === "" ? "" : ` (${about})`}`);
   return [
-    {
-      text: "This server runs against a local emulator: all data except geography is made up, and nothing is sent to other machines.",
-    },
-    { requiredTools: ["download_asset"], text: `Its files (M4_FILE): ${listed.join(", ")}.` },
+    { text: "The API is an emulator: all data except geography is made up; nothing leaves this machine." },
+    { requiredTools: ["download_asset"], text: `Files (M4_FILE): ${listed.join(", ")}.` },
   ];
 }
 
