@@ -1,7 +1,7 @@
 // This module defines list_actions, which lists the actions in the journal, unresolved ones first.
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
-import { DEFAULT_LIMIT, type ListedAction, otherClientsText, summarizeList } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT, type ListedAction, summarizeList } from "../src/actions/listing.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -43,12 +43,11 @@ export const listActions = defineTool({
   output: outputs.answer<Listing>({ actions: outputs.list }),
   async run({ state, limit = DEFAULT_LIMIT }, ctx) {
     const found = await ctx.actions.list({ state, limit });
-    const others = otherClientsText(await ctx.actions.countOfOtherClients());
     const actions = found.actions.map(rowOf);
     return toolResult<Listing>(
       { actions },
       {
-        summary: [summarizeList(found, state), others].filter(Boolean).join(" "),
+        summary: summarizeList(found, state, await ctx.actions.countOfOtherClients()),
         nextStep: nextStepOf(found.actions),
         lines: [actions.length > 0 ? formatRecordTable(actions) : undefined],
         link: references.actions,

@@ -164,8 +164,7 @@ const NONE_IN: Readonly<Record<ActionState, string>> = {
   succeeded: "No action has succeeded",
 };
 
-/** Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved actions." `state`: the only state that was listed. */
-export function summarizeList({ actions, counts }: ActionList, state: ActionState | undefined): string {
+function summarizeListed({ actions, counts }: ActionList, state: ActionState | undefined): string {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
@@ -178,6 +177,13 @@ export function summarizeList({ actions, counts }: ActionList, state: ActionStat
   if (shown === 0) return `${text} No ${kind} action is listed.`;
   return `${text} Listed: the ${which} ${shown === 1 ? `${kind} action` : `${shown} ${kind} actions`}.`;
 }
+
+/**
+ * Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved actions." `state`: the only state that was listed.
+ * `others`: the number of unresolved actions of other clients.
+ */
+export const summarizeList = (list: ActionList, state: ActionState | undefined, others: number): string =>
+  [summarizeListed(list, state), otherClientsText(others)].filter(Boolean).join(" ");
 
 /** Formats the state as a table cell, such as "unknown, not resolvable". */
 export const formatState = ({ state, resolvable }: ListedAction): string =>

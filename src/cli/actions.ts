@@ -7,7 +7,7 @@ import { NOTHING_UNRESOLVED, type ResolutionMethod, resolutionMethodOf } from ".
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import { runToolCall } from "./call.ts";
 import { COMMANDS, type RunCommand } from "./commands.ts";
-import { parseChoice } from "./errors.ts";
+import { parseChoice, rephraseForUser } from "./errors.ts";
 import { formatTables } from "./tables.ts";
 import { applyStyle } from "./terminal.ts";
 import { formatCallCommand } from "./tool-arguments.ts";
@@ -37,18 +37,21 @@ export const actions: RunCommand<"actions"> = async ({ values }, environment) =>
     const { redact } = runtime.redactor;
     const { stdout, stderr } = process;
     const list = await runtime.ports.actions.list({ state, limit: LIMIT });
+    const others = await runtime.ports.actions.countOfOtherClients();
+    const summary = rephraseForUser(summarizeList(list, state, others));
     if (isJson) {
-      await writeJson({ summary: summarizeList(list, state), ...list }, context);
+      await writeJson({ summary, ...list }, context);
       return 0;
     }
-    if (list.actions.length === 0) {
+    if (list.actions.length === 0 && others === 0) {
       stderr.write(`No actions${state === undefined ? "" : ` with state ${state}`}.\n`);
       return 0;
     }
-    const shown = formatTables(redact(formatTable(COLUMNS, list.actions.map(toCells))), stdout);
+    const rows = list.actions.map(toCells);
+    const shown = rows.length === 0 ? [] : [formatTables(redact(formatTable(COLUMNS, rows)), stdout)];
     const steps = list.actions.flatMap((action) => resolveCommandLines(action, flags));
     const advice = steps.length === 0 ? [] : [applyStyle("bold", "To resolve them:", stdout), ...steps];
-    stdout.write(`${redact([summarizeList(list, state), shown, ...advice].join("\n"))}\n`);
+    stdout.write(`${redact([summary, ...shown, ...advice].join("\n"))}\n`);
     return 0;
   });
 };

@@ -492,6 +492,8 @@ describe("the server's instructions", () => {
       expect(other.instructions()).not.toContain(UNRESOLVED);
       const listed = await other.callTool("list_actions");
       expect(listed.structured).toEqual({ summary: `0 actions. ${sentence}`, actions: [] });
+      const { stdout } = await runInProcess(["actions"], { env: { ...env, ...changes } });
+      expect(stdout).toBe("0 actions. 1 unresolved action belongs to another client id or base URL.\n");
       const resolved = await other.callTool("resolve_actions");
       expect(resolved.structured).toEqual({ summary: `No action is unresolved. ${sentence}`, results: [] });
     },
