@@ -24,15 +24,18 @@ export async function readOffer(versionId: string, ctx: ToolContext): Promise<Re
   }
 }
 
-/** Returns the state as " (FAILED)"; an empty string if the job cannot be read; undefined if it does not exist. */
-export async function stateSuffix(jobId: string, ctx: ToolContext): Promise<string | undefined> {
+/** Returns the job's state; an empty string if the job cannot be read; undefined if it does not exist. */
+export async function readState(jobId: string, ctx: ToolContext): Promise<string | undefined> {
   try {
-    return ` (${(await readJob(jobId, withTimeToAnswer(ctx))).value.data.state})`;
+    return (await readJob(jobId, withTimeToAnswer(ctx))).value.data.state;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return error.facts.kind === "not_found" ? undefined : "";
   }
 }
+
+/** " (FAILED)"; an empty string if the state is not known. */
+export const stateSuffix = (state: string): string => (state === "" ? "" : ` (${state})`);
 
 /** Time for the requests of a call that does not wait, in seconds. */
 const REQUEST_SECONDS = 5;

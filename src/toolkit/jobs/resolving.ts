@@ -12,7 +12,7 @@ import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
+import { hasTimeToAct, mapConcurrently, readState, stateSuffix, withTimeToAnswer } from "./batch.ts";
 import { bulkResult, createStopRule, runRows, type StopRule } from "./bulk.ts";
 import { REGISTER } from "./inputs.ts";
 import {
@@ -273,10 +273,13 @@ async function resultOf(
 async function describeDiscardedWork(action: ActionStatus, ctx: ToolContext): Promise<string | undefined> {
   const { tool, targetId } = action;
   const isCancel = tool === "cancel_job";
-  const state = await stateSuffix(targetId, ctx);
+  const state = await readState(targetId, ctx);
   // The API rejects actions on a job that does not exist. A job that cannot be read can still be canceled.
-  if (state === undefined || (isCancel && TERMINAL_STATES.has(state.slice(2, -1)))) return undefined;
-  return `${isCancel ? `cancel job ${formatToken(targetId)}` : `run job ${formatToken(targetId)} again from the start`}${state}`;
+  if (state === undefined || (isCancel && TERMINAL_STATES.has(state))) return undefined;
+  const effect = isCancel
+    ? `cancel job ${formatToken(targetId)}`
+    : `run job ${formatToken(targetId)} again from the start`;
+  return effect + stateSuffix(state);
 }
 
 /**

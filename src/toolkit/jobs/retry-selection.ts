@@ -10,7 +10,7 @@ import type { ConfirmationPrompt } from "../define-tool.ts";
 import { giveUpReason } from "../describe/job.ts";
 import { BROKEN_LIST } from "../pages.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { mapConcurrently, readJob, stateSuffix } from "./batch.ts";
+import { mapConcurrently, readJob, readState, stateSuffix } from "./batch.ts";
 import { type Bulk, type BulkRow, createStopRule, type SingleResult } from "./bulk.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 import { findKnownRetry, readJobHistory } from "./job-history.ts";
@@ -139,8 +139,8 @@ async function prepareRestartConfirmation(
   const named = await mapConcurrently(args.jobIds ?? [], async (jobId) => {
     if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
     if (await findSkippedRow({ id: jobId }, args, { ctx, stopRule: createStopRule() })) return undefined;
-    const state = await stateSuffix(jobId, ctx);
-    return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
+    const state = await readState(jobId, ctx);
+    return state === undefined ? undefined : `${formatToken(jobId)}${stateSuffix(state)}`;
   });
   if (named.length === 0) return undefined;
   const what = `Run ${formatCount(named.length, "job")} again from the start?`;
