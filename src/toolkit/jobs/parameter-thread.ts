@@ -31,8 +31,8 @@ function messageOf({ keyword, message = "is not valid", params }: Violation): st
       return `must match pattern ${quote(text("pattern"))}`;
     case "dependencies":
     case "dependentRequired": {
-      const properties = params["depsCount"] === 1 ? "property" : "properties";
-      return `must have ${properties} ${formatToken(text("deps"))} when property ${formatToken(text("property"))} is present`;
+      const [missing, present] = [text("missingProperty"), text("property")].map((name) => formatToken(name));
+      return `must have property ${missing} when property ${present} is present`;
     }
     default:
       return message;
