@@ -41,6 +41,15 @@ export const unknownOutcomeFailure = (why: Text): Failure =>
     sideEffect: "unknown",
   });
 
+/** The outcome of an action that was recorded too late to be sent. */
+export const neverSentFailure = (): Failure =>
+  new Failure({
+    kind: "unavailable",
+    message: say`Not sent: the journal confirmed the record of this action only after its call had ended.`,
+    retryable: true,
+    sideEffect: "none",
+  });
+
 /** Failure of a call if the journal, which may contain its action, cannot be read. `key`: the key that the call named. */
 export function unreadableOutcomeFailure(error: unknown, key: string | undefined): Failure {
   const failure = journalFailure(error);

@@ -32,6 +32,35 @@ export function createInFlightActions(heartbeat: () => Promise<unknown>) {
   };
 }
 
+/** Maximum number of lost claims that are remembered. A forgotten one stays unresolved. */
+const MAX_LOST = 10_000;
+const WITHDRAW_INTERVAL_MS = 30_000;
+/** A row that was not changed for this time, which is longer than any call, is not being sent. */
+export const LOST_AFTER_MS = 120_000;
+
+/**
+ * Tracks claims whose answer was lost. This process sent nothing, but the row may appear later, such as when a commit that waits for a
+ * replica is done. `withdraw` ends such rows, and is repeated while there may be some.
+ */
+export function createLostClaims(withdraw: () => Promise<void>) {
+  const lost = new BoundedMap<string, true>(MAX_LOST);
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    has: (action: Pick<StoredAction, "service" | "key">): boolean => lost.get(actionId(action)) === true,
+    add(action: Pick<StoredAction, "service" | "key">): void {
+      lost.set(actionId(action), true);
+      timer ??= setInterval(() => {
+        // While the database is not available, the next attempt follows.
+        if (lost.size > 0) return void withdraw().catch(() => undefined);
+        clearInterval(timer);
+        timer = undefined;
+      }, WITHDRAW_INTERVAL_MS).unref();
+    },
+    /** Call this when the action is claimed, because it is sent then. */
+    remove: (action: Pick<StoredAction, "service" | "key">): void => void lost.delete(actionId(action)),
+  };
+}
+
 /** Maximum number of outcomes that wait to be recorded. */
 const MAX_LATE = 10_000;
 const LATE_RETRY_MS = 2_000;

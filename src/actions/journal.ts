@@ -1,10 +1,20 @@
 // The journal records every action on disk before its first byte is sent. Claims are atomic, so any number of processes can share it.
 import * as z from "zod/v4";
 import { MAX_BINDINGS } from "../contract/endpoints/bodies.ts";
+import { toReport } from "../core/failure.ts";
 import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "../store/database.ts";
+import { neverSentFailure } from "./action-failures.ts";
 import type { Statement } from "./action-observer.ts";
-import { ActionRow, type NewAction, type Resolution, type StoredAction, StoredId, toStoredId } from "./action-row.ts";
-import { createInFlightActions, LEASE_MS } from "./claims.ts";
+import {
+  ActionRow,
+  type NewAction,
+  type Resolution,
+  type StoredAction,
+  StoredId,
+  stringifyOutcome,
+  toStoredId,
+} from "./action-row.ts";
+import { createInFlightActions, createLostClaims, LEASE_MS, LOST_AFTER_MS } from "./claims.ts";
 import { hasServiceSql, liveSql } from "./deduplication-window.ts";
 import {
   type ActionIdentity,
@@ -23,6 +33,7 @@ const PRUNE_BATCH_SIZE = 1_000;
 /** A registration that a job uses is marked as changed after half of the shortest retention. So it is kept as long as the job. */
 const RENEW_REGISTRATION_MS = 43_200_000;
 
+const NameRow = z.object({ service: z.string(), key: z.string() });
 const LiveRow = z.object({ is_live: z.int() });
 const RegistrationRow = z.object({
   key: z.string(),
@@ -77,18 +88,51 @@ export async function openJournal(database: Database, { owner, now, migrates, on
     sql: string,
     values: readonly SqlValue[],
     isOwnWrite: (stored: StoredAction) => boolean,
+    onLost = (): void => undefined,
   ): Promise<StoredAction | undefined> {
     const confirm = onWrite?.();
-    const written = await queryOne(sql, values).catch(async (error: unknown) => {
-      if (!isResponseLost(error)) throw error;
+    const repeat = async () => {
       const rewritten = await queryOne(sql, values);
       if (rewritten) return rewritten;
       const stored = await find(service, key);
       return stored?.owner === owner && isOwnWrite(stored) ? stored : undefined;
+    };
+    const written = await queryOne(sql, values).catch((error: unknown) => {
+      if (!isResponseLost(error)) throw error;
+      return repeat().catch((repeatError: unknown) => {
+        onLost();
+        throw repeatError;
+      });
     });
     if (written) confirm?.(written);
     return written;
   }
+
+  /** Like `writeWithRetry`, for a statement that claims an action. A claim that fails after a lost answer may still be made. */
+  async function writeClaim(
+    action: Pick<StoredAction, "service" | "key">,
+    ...write: [sql: string, values: readonly SqlValue[], isOwnWrite: (stored: StoredAction) => boolean]
+  ): Promise<StoredAction | undefined> {
+    const claimed = await writeWithRetry(action, ...write, () => lostClaims.add(action));
+    if (claimed) lostClaims.remove(action);
+    return claimed;
+  }
+
+  /** Ends the actions of lost claims, which were never sent. An action that is claimed again is indeterminate, or its row is new. */
+  async function withdrawLostClaims(): Promise<void> {
+    const condition = `owner = $1 AND state = 'in_progress' AND state IN ('in_progress', 'unknown') AND indeterminate = 0
+       AND updated_at < ${timeSql("$2")} - ${LOST_AFTER_MS}`;
+    const rows = await database.query(`SELECT service, key FROM actions WHERE ${condition}`, [owner, now()]);
+    const withdrawSql = `UPDATE actions SET state = 'rejected', outcome = $5, slot = 0, lease_until = 0, updated_at = ${timeSql("$2")}
+       WHERE service = $3 AND key = $4 AND ${condition} RETURNING key`;
+    const outcome = stringifyOutcome({ failure: toReport(neverSentFailure().facts) });
+    for (const action of rows.map((row) => NameRow.parse(row))) {
+      if (!lostClaims.has(action) || inFlight.has(action)) continue;
+      await database.query(withdrawSql, [owner, now(), action.service, action.key, outcome]);
+      lostClaims.remove(action);
+    }
+  }
+  const lostClaims = createLostClaims(withdrawLostClaims);
 
   const find = (service: string, key: string) =>
     queryOne(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
@@ -100,6 +144,9 @@ export async function openJournal(database: Database, { owner, now, migrates, on
        WHERE owner = $1 AND state = 'in_progress' AND state IN ('in_progress', 'unknown')`,
       [owner, now(), LEASE_MS],
     );
+
+  /** The actions that this process works on, for all callers. */
+  const inFlight = createInFlightActions(heartbeat);
 
   /** SQL condition: `row` is an action of $1, the service, and $2, the tool, that has one of the fingerprints, $3 and $4. */
   const isIdenticalSql = (row: string) =>
@@ -151,7 +198,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
         action.apiNow ?? null,
       ];
       for (;;) {
-        const written = await writeWithRetry(
+        const written = await writeClaim(
           action,
           action.isExplicit ? insertExplicit : insertUnlessLive,
           values,
@@ -219,7 +266,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
          RETURNING ${columns}`;
       const values = [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until, apiNow ?? null];
       const isOwnClaim = ({ state }: StoredAction): boolean => state === "in_progress";
-      const claimed = await writeWithRetry(stored, sql, values, isOwnClaim);
+      const claimed = await writeClaim(stored, sql, values, isOwnClaim);
       if (!claimed) await readJournalVersion(database.query);
       return claimed;
     },
@@ -248,8 +295,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
 
     heartbeat,
 
-    /** The actions that this process works on, for all callers. */
-    inFlight: createInFlightActions(heartbeat),
+    inFlight,
 
     ...createJournalReads({ query: database.query, columns, read, timeSql, now }),
 
