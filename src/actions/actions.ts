@@ -304,17 +304,21 @@ export function createActions(
     call: ActionCall,
     { canonical, ...identity }: ActionIdentity,
     request: EncodedRequest,
-  ): Promise<NewAction> => ({
-    service,
-    key: call.explicitKey ?? call.proposedKey ?? generateKey(),
-    upstreamKey: call.explicitKey === undefined ? undefined : await upstreamKey(call.explicitKey),
-    tool: call.tool,
-    arguments: canonical,
-    isExplicit: call.explicitKey !== undefined,
-    apiNow: call.apiClock.now(),
-    ...request,
-    ...identity,
-  });
+  ): Promise<NewAction> => {
+    const action = {
+      service,
+      key: call.explicitKey ?? call.proposedKey ?? generateKey(),
+      upstreamKey: call.explicitKey === undefined ? undefined : await upstreamKey(call.explicitKey),
+      tool: call.tool,
+      arguments: canonical,
+      isExplicit: call.explicitKey !== undefined,
+      apiNow: call.apiClock.now(),
+      ...request,
+      ...identity,
+    };
+    await observer.begin(action);
+    return action;
+  };
 
   /**
    * Returns the action of a call: the one with its key. For a call without a key, the latest identical action, live or not. For a new key,

@@ -55,7 +55,7 @@ export interface Runtime {
   /** Sentences for the server instructions that depend on this process. */
   readonly notes: readonly Note[];
   /** Returns a sentence for results about actions while the journal lacks actions, or will be deleted; undefined for none. */
-  readonly journalNotice: () => string | undefined;
+  readonly journalNotice: (about: "list" | "action") => string | undefined;
   /** Called when a call of a tool fails. */
   readonly onFailedCall: (tool: Tool, facts: FailureReport) => void;
 }

@@ -27,8 +27,8 @@ import { createActionObserver, createCallerActions } from "./tenancy/caller-acti
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createTeamIdentity, createWorkspaceCheck } from "./tenancy/identity.ts";
+import { createLossGuard } from "./tenancy/lost-actions.ts";
 import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
-import { createRestoreNotice } from "./tenancy/restore-notice.ts";
 import { createRuntimes, type RuntimeCaller } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, type Team } from "./tenancy/teams.ts";
@@ -86,7 +86,7 @@ export function composeTeams(deployment: Deployment) {
     restoreGap = lost;
     log.error(lost, "the database was restored, and lacks the actions of this time range");
   }
-  const journalNotice = createRestoreNotice(() => restoreGap, now);
+  const lossGuard = createLossGuard(database, () => restoreGap, now);
   let unknown = 0;
   const databaseCheck = createHealthCheck({
     name: "database",
@@ -138,7 +138,7 @@ export function composeTeams(deployment: Deployment) {
         serviceName: identity.serviceName,
         readSecret: identity.credentials,
         redact: redactor.redact,
-        observer: createActionObserver(auditor),
+        observer: createActionObserver(auditor, lossGuard.check),
         caller,
         readUpstreamSecret: upstreamSecret.read,
         workspaceId: team?.workspaceId,
@@ -159,7 +159,8 @@ export function composeTeams(deployment: Deployment) {
       taskIds: createEncryptedTaskIds(encryption, taskSubject, StartedJob),
       confirmationCodec: createEncryptedQuestions(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
       notes: [],
-      journalNotice,
+      // The notice is in the refusal of the first new action, and not repeated with each action.
+      journalNotice: (about) => (about === "list" ? lossGuard.notice() : undefined),
       onFailedCall({ name: tool, isWrite }, { kind, status }) {
         // A refusal by the API has an HTTP status.
         if (isWrite && kind === "forbidden" && status === undefined)

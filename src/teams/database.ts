@@ -20,6 +20,7 @@ import {
 import { createLossDetector } from "./lost-rows.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
+import { LOSS_TABLES } from "./tenancy/lost-actions.ts";
 import { prepareTables } from "./tenancy/teams.ts";
 import { SECRETS_TABLES } from "./tenancy/upstream-secret.ts";
 import type { TimeRange } from "./variables.ts";
@@ -85,7 +86,13 @@ export function connectToPrimary(
 }
 
 /** Tables that instances share, in addition to the journal. Changes only add to them, so an older version can run at the same time. */
-const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES, ...DEPLOYMENT_TABLES, ...SECRETS_TABLES };
+const SHARED_TABLES = {
+  ...GEOGRAPHY_TABLES,
+  ...COOLDOWN_TABLES,
+  ...DEPLOYMENT_TABLES,
+  ...SECRETS_TABLES,
+  ...LOSS_TABLES,
+};
 
 export type DeploymentDatabase = ReturnType<typeof openDatabase>;
 

@@ -21,7 +21,7 @@ describeWithPostgres("the audit", (postgres) => {
     const columns = "event, caller, team, client, tool, key, resource_id, outcome, trace_id";
     return {
       database,
-      end: createActionObserver(ann).end(),
+      end: createActionObserver(ann, async () => undefined).end(),
       as: (owner: string) => openJournal(database, { owner, now: () => 0 }),
       rows: () => database.query(`SELECT ${columns} FROM audit ORDER BY at`),
     };

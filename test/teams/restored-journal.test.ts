@@ -2,25 +2,20 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE } from "../emulator/work.ts";
-import { jobArguments } from "../mcp/tasks/fixtures.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
-import { readResult } from "../support/results.ts";
 import {
   connectCaller,
   createCaller,
   environmentForTest,
   instanceForTest,
   resolveRuntime,
-  sendRequest,
   serveRuntime,
 } from "./deployment.ts";
 import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const RESTORED_NOTE =
   /The journal was restored from a backup or an older replica: it lacks the actions from \S+ to \S+\./;
 
@@ -35,33 +30,46 @@ describeWithPostgres("a restored journal", (postgres) => {
     const url = await serveRuntime(await resolveRuntime(instance, createCaller("ann", ["reds"])));
     const client = await connectHttp("v2-modern", url);
     const input = { inputKind: "M4_FILE", referenceId: place.emulator.fileIds[0] };
-    return { client, input, to, url, clock, service: new Service(place.emulator, clock) };
+    return { client, input, to, place, restoreGap, service: new Service(place.emulator, clock) };
   }
 
-  test("each list of actions and each new action reports the restore, in text and structuredContent, and no other call does", async () => {
-    const { client, input, to } = await clientOfRestoredJournal(1);
+  test("the first new action without a key is refused as one that may have run, and the next call with the named key runs once", async () => {
+    const { client, input, to, service } = await clientOfRestoredJournal(1);
     const end = to.toISOString().replace(".000Z", "Z");
-    const listed = await client.callTool("list_actions");
-    for (const { text, structured } of [listed, await client.callTool("register_input", input)]) {
+    const countInputs = () => service.countEffects("createMicPublicInput");
+    const before = await countInputs();
+    const refused = await client.callTool("register_input", input);
+    expect(refused.error).toMatchObject({ kind: "conflict", retryable: false, sideEffect: "none" });
+    expect(refused.text).toMatch(RESTORED_NOTE);
+    expect(refused.text).toContain(end);
+    expect(refused.text).toContain("list_jobs");
+    expect(await countInputs()).toBe(before);
+    const [, idempotencyKey] = /idempotencyKey (again-[0-9a-f]{16})/.exec(refused.text) ?? [];
+    for (const replayed of [false, true]) {
+      const { action, text } = await client.callTool("register_input", { ...input, idempotencyKey });
+      expect(action).toMatchObject({ replayed });
+      expect(text).not.toMatch(RESTORED_NOTE);
+    }
+    expect(await countInputs()).toBe(before + 1);
+    for (const { text, structured } of [await client.callTool("list_actions")]) {
       expect(text).toMatch(RESTORED_NOTE);
       expect(structured?.["summary"]).toMatch(RESTORED_NOTE);
-      expect(structured?.["summary"]).toContain(end);
     }
-    // A replay of an action in the journal, and a read, do not report it.
-    const replay = await client.callTool("register_input", input);
-    expect(replay.action?.replayed).toBe(true);
-    for (const { text } of [replay, await client.callTool("list_jobs")]) expect(text).not.toMatch(RESTORED_NOTE);
+    expect((await client.callTool("list_jobs")).text).not.toMatch(RESTORED_NOTE);
   });
 
-  test("a task of a new action reports the restore in its status, and its result does too", async () => {
-    const { url, service, clock } = await clientOfRestoredJournal(1);
-    const job = await jobArguments(service, FILE.succeeds);
-    const { result } = await sendRequest(url, "tools/call", { name: "submit_job", arguments: job });
-    expect(result).toMatchObject({ resultType: "task", statusMessage: expect.stringMatching(RESTORED_NOTE) });
-    clock.advance(DAY_MS);
-    const task = await sendRequest(url, "tasks/get", { taskId: result?.["taskId"] });
-    expect(task.result).toMatchObject({ status: "completed", statusMessage: expect.stringMatching(RESTORED_NOTE) });
-    expect(readResult(task.result?.["result"]).text).toMatch(RESTORED_NOTE);
+  test("actions that are sent together with the refused one are refused too, on every instance; later ones run", async () => {
+    const { client, input, place, restoreGap } = await clientOfRestoredJournal(1);
+    const { query } = await databaseForTest(place.url);
+    const other = await connectCaller(await instanceForTest(place, { restoreGap }), createCaller("ann", ["reds"]));
+    for (const each of [client, other, client])
+      expect((await each.callTool("register_input", input)).error).toMatchObject({ kind: "conflict" });
+    await query("UPDATE loss_notices SET told_at = told_at - 45000");
+    const ran = await other.callTool("register_input", input);
+    expect(ran.action).toMatchObject({ replayed: false });
+    expect(ran.text).not.toMatch(RESTORED_NOTE);
+    const bob = await connectCaller(await instanceForTest(place, { restoreGap }), createCaller("bob", ["reds"]));
+    expect((await bob.callTool("register_input", input)).error).toMatchObject({ kind: "conflict" });
   });
 
   test("MIC_RESTORE_GAP is refused with a reason outside a deployment", async () => {

@@ -41,7 +41,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
 
   function toTask(taskId: string, taskState: JobTaskState): Task {
     const { summary, createdAt, lastUpdatedAt } = taskState;
-    const journalNotice = runtime.journalNotice();
+    const journalNotice = runtime.journalNotice("action");
     const reader = agentReaderOf(runtime);
     const statusMessage = [render(summary, reader), journalNotice].filter((each) => each !== undefined).join(" ");
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };

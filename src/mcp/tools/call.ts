@@ -179,8 +179,8 @@ const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
 
 /** The journal's notice belongs to new and listed actions: it lacks actions after a restore, or will be deleted. A replayed action is in it. */
 function noticeFor({ name, effect }: Tool, { action }: ToolResult, { journalNotice }: Runtime): string | undefined {
-  const isAbout = name === "list_actions" || (ACTION_EFFECTS.includes(effect) && action?.replayed !== true);
-  return isAbout ? journalNotice() : undefined;
+  if (name === "list_actions") return journalNotice("list");
+  return ACTION_EFFECTS.includes(effect) && action?.replayed !== true ? journalNotice("action") : undefined;
 }
 
 /** Who calls a tool, and how. */

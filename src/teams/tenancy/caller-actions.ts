@@ -27,8 +27,9 @@ const createUpstreamKeyMapper =
       .digest("hex")
       .slice(0, 32)}`;
 
-/** Writes the audit row of each action. */
-export const createActionObserver = (auditor: Auditor): ActionObserver => ({
+/** Writes the audit row of each action. `begin`: see ActionObserver. */
+export const createActionObserver = (auditor: Auditor, begin: ActionObserver["begin"]): ActionObserver => ({
+  begin,
   end() {
     const traceId = auditor.traceId?.();
     return (resolve) => auditResolution(resolve, { ...auditor, traceId: () => traceId });
