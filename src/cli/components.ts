@@ -76,7 +76,13 @@ export function createApiConnection(
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
   const api = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, telemetry, ...limits });
-  return { identity, redactor, tokens, api, watching: createResourceWatcher({ timing }) };
+  return {
+    identity,
+    redactor,
+    tokens,
+    api,
+    watching: createResourceWatcher({ timing, requestedMs: api.pause.requestedMs }),
+  };
 }
 export type ApiConnection = ReturnType<typeof createApiConnection>;
 

@@ -9,7 +9,7 @@ import { escapeText, formatJson } from "../core/untrusted-text.ts";
 import { agentReaderOf } from "../mcp/tools/call.ts";
 import { isJobInProgress, needsUserAction } from "../toolkit/describe/job.ts";
 import { describeJobWith } from "../toolkit/jobs/job-history.ts";
-import { poll } from "../toolkit/polling.ts";
+import { waitUntil } from "../toolkit/polling.ts";
 import { compactJson, renderResult, toolResult } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
@@ -140,40 +140,48 @@ const RETRY_PAUSE_SECONDS = 5;
 
 const mayContinue = (job: Job): boolean => isJobInProgress(job) || needsUserAction(job);
 
-/** Reads a job until it has ended (or once), or the signal is aborted. Rejects if it could not be read, also if the signal is aborted. */
+/** The job as it was last read; `failure`: the error of the last read. */
+interface Reading {
+  readonly job: Job | undefined;
+  readonly failure?: Failure;
+}
+
+/**
+ * Reads a job until it has ended (or once), or the signal is aborted. A temporary failure of the API does not end the command. Returns
+ * undefined if the signal was aborted before the job was read.
+ */
 async function followJob(
   jobId: string,
   { service, signal }: { readonly service: ApiClient; readonly signal: AbortSignal },
   onJob: (job: Job) => void,
   onRetry: (failure: Failure) => void,
   isOnce: boolean,
-): Promise<Job> {
+): Promise<Job | undefined> {
   const { timing } = service;
+  let job: Job | undefined;
 
-  /** Retries retryable failures, so that a temporary failure of the API does not end the command. */
-  async function read(): Promise<Job> {
-    for (;;) {
-      try {
-        const context = { signal, deadlineAt: timing.clockMs() + ATTEMPT_LIMIT_MS };
-        const { value } = await service.call(getMicJob, { path: { jobId } }, context);
-        onJob(value.data);
-        return value.data;
-      } catch (error) {
-        if (!(error instanceof Failure) || signal.aborted || isOnce || !error.facts.retryable) throw error;
-        onRetry(error);
-        await timing.sleep((error.facts.retryAfterSeconds ?? RETRY_PAUSE_SECONDS) * 1_000, signal);
-      }
+  async function read(): Promise<Reading> {
+    try {
+      const context = { signal, deadlineAt: timing.clockMs() + ATTEMPT_LIMIT_MS };
+      job = (await service.call(getMicJob, { path: { jobId } }, context)).value.data;
+      onJob(job);
+      return { job };
+    } catch (error) {
+      if (signal.aborted) return { job };
+      if (!(error instanceof Failure) || isOnce || !error.facts.retryable) throw error;
+      onRetry(error);
+      return { job, failure: error };
     }
   }
 
-  const source = {
-    read,
-    version: ({ resourceVersion }: Job) => resourceVersion,
-    isInProgress: mayContinue,
-    onRead: () => undefined,
-  };
-  const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };
-  return await poll(source, isOnce ? 0 : Number.POSITIVE_INFINITY, limits);
+  const isDone = (reading: Reading): boolean =>
+    isOnce || signal.aborted || (reading.failure === undefined && job !== undefined && !mayContinue(job));
+  const reading = await waitUntil(read, isDone, {
+    ...{ signal, timing, deadlineAt: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY },
+    version: ({ job: read }) => read?.resourceVersion,
+    minPauseMs: ({ failure }) => (failure ? (failure.facts.retryAfterSeconds ?? RETRY_PAUSE_SECONDS) * 1_000 : 0),
+  });
+  return reading.job;
 }
 
 async function watchJob(jobId: string, timeoutSeconds: number | undefined, context: CommandContext): Promise<number> {
@@ -192,16 +200,16 @@ async function watchJob(jobId: string, timeoutSeconds: number | undefined, conte
     const reason = stopped.aborted ? "Stopped watching" : `Stopped watching after ${timeoutSeconds} s`;
     stderr.write(`${redact(`${reason}; ${state}. Run ${again} to watch it again.`)}\n`);
   }
-  let job: Job;
+  let job: Job | undefined;
   try {
     const onRetry = ({ message }: Failure) => view.warn(redact(`${message} Retrying.\n`));
     job = await followJob(jobId, { service: ports.api, signal }, view.show, onRetry, isOnce);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    writeStop("the job was not read");
-    return 1;
   } finally {
     view.end();
+  }
+  if (job === undefined) {
+    writeStop("the job was not read");
+    return 1;
   }
   if (mayContinue(job)) {
     writeStop("the job keeps running");

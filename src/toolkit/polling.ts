@@ -22,50 +22,49 @@ const GROWTH = 1.5;
 const FINAL_READ_MARGIN_MS = 1_000;
 const FINAL_READ_SHARE = 0.25;
 
-export interface PollTarget<T> {
-  read(): Promise<T>;
+interface WaitLimits<T> extends CallContext {
+  readonly timing: Pick<Timing, "clockMs" | "sleep">;
+  /** Seconds to wait; 0 reads once. */
+  readonly seconds: number;
   /** Changes whenever the resource does. */
-  version(value: T): string | number | bigint;
-  /** Returns true if the resource changes without user action. */
-  isInProgress(value: T): boolean;
+  version(value: T): string | number | bigint | undefined;
   /** Receives each value that was read, except the last one. */
-  onRead(value: T): void;
-  /** Minimum pause between two reads (default 500 ms), for a read that takes many requests. */
-  readonly minPauseMs?: number;
+  readonly onRead?: (value: T) => void;
+  /** Minimum pause after this value (default 500 ms), for a read that takes many requests. */
+  readonly minPauseMs?: (value: T) => number;
+  /** Default: 5 s. */
+  readonly maxPauseMs?: number;
 }
 
 /**
- * Reads until the resource stops changing or `seconds` have passed, and returns the newest state. It reads often while the resource changes,
- * and rarely otherwise. If the call is aborted, or a later read fails and could be repeated, returns the state that was read before.
+ * Reads until `isDone` or until `seconds` have passed, and returns the newest value. It reads often while the resource changes, and rarely
+ * otherwise. If the call is aborted, or a later read fails and could be repeated, returns the value that was read before.
  */
-export async function poll<T>(
-  target: PollTarget<T>,
-  seconds: number,
-  limits: CallContext & { readonly timing: Timing },
+export async function waitUntil<T>(
+  read: () => Promise<T>,
+  isDone: (value: T) => boolean,
+  { timing, seconds, version, onRead, minPauseMs = () => 0, maxPauseMs = MAX_PAUSE_MS, ...context }: WaitLimits<T>,
 ): Promise<T> {
-  const { timing, signal } = limits;
-  const leftMs = timeLeftMs(limits, timing);
+  const leftMs = timeLeftMs(context, timing);
   // A short wait is not spent on the margin.
   const marginMs = Math.min(FINAL_READ_MARGIN_MS, leftMs * FINAL_READ_SHARE);
   const untilAt = timing.clockMs() + Math.min(seconds * 1000, leftMs - marginMs);
-  let value = await target.read();
-  if (seconds === 0) return value;
-  const minPauseMs = Math.max(MIN_PAUSE_MS, target.minPauseMs ?? 0);
-  let pauseMs = minPauseMs;
+  let value = await read();
+  let pauseMs = 0;
   try {
-    while (target.isInProgress(value)) {
+    while (!isDone(value)) {
       const remainingMs = untilAt - timing.clockMs();
       if (remainingMs <= 0) break;
-      target.onRead(value);
-      await timing.sleep(Math.min(pauseMs, remainingMs), signal);
-      const before = target.version(value);
-      value = await target.read();
-      pauseMs =
-        target.version(value) === before ? Math.max(minPauseMs, Math.min(MAX_PAUSE_MS, pauseMs * GROWTH)) : minPauseMs;
+      onRead?.(value);
+      pauseMs = Math.max(MIN_PAUSE_MS, minPauseMs(value), Math.min(maxPauseMs, pauseMs * GROWTH));
+      await timing.sleep(Math.min(pauseMs, remainingMs), context.signal);
+      const before = version(value);
+      value = await read();
+      if (version(value) !== before) pauseMs = 0;
     }
     return value;
   } catch (error) {
-    if (signal.aborted || (error instanceof Failure && error.facts.retryable)) return value;
+    if (context.signal.aborted || (error instanceof Failure && error.facts.retryable)) return value;
     throw error;
   }
 }
@@ -91,16 +90,18 @@ export const pollResource = <T>(
   ctx: ToolContext,
   onRead: (resource: T) => void,
 ): Promise<ReadAnswer<T>> =>
-  poll(
-    {
-      read: () => ctx.api.call(endpoint, { path }, ctx),
-      version: ({ value }) => status(value.data).version,
-      isInProgress: ({ value }) => status(value.data).isInProgress,
-      onRead: ({ value }) => onRead(value.data),
-    },
-    waitSeconds,
-    { signal: ctx.signal, deadlineAt: ctx.deadlineAt - reservedMs, timing: ctx.api.timing },
-  );
+  waitSeconds <= 0
+    ? ctx.api.call(endpoint, { path }, ctx)
+    : waitUntil(
+        () => ctx.api.call(endpoint, { path }, ctx),
+        ({ value }) => !status(value.data).isInProgress,
+        {
+          ...{ signal: ctx.signal, deadlineAt: ctx.deadlineAt - reservedMs, timing: ctx.api.timing },
+          seconds: waitSeconds,
+          version: ({ value }) => status(value.data).version,
+          onRead: ({ value }) => onRead(value.data),
+        },
+      );
 
 function unchangedText(state: string, first: Status, last: Status, seconds: number): string {
   const more = (last.units ?? 0) - (first.units ?? 0);

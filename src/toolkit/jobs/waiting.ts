@@ -6,7 +6,7 @@ import type { Job } from "../../contract/jobs.ts";
 import { tally } from "../../core/counts.ts";
 import type { Failure } from "../../core/failure.ts";
 import { adviseJob, isJobInProgress, jobProgress, jobStatus, summarizeJob } from "../describe/job.ts";
-import { poll, pollResource } from "../polling.ts";
+import { pollResource, waitUntil } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
 import { fieldErrorsText } from "../summary-view.ts";
 import { type Ports, type ToolContext, toStepFailure } from "../tool-context.ts";
@@ -115,29 +115,30 @@ export async function watchJobs(
 
   const countStopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !isInProgress(watched)).length;
 
-  return await poll(
-    {
-      async read() {
-        const jobs = await runRows(ids, { stopRule, work: read });
-        for (const [id, watched] of jobs) known.set(id, watched);
-        return ids.map((id) => known.get(id) ?? { id, job: undefined });
-      },
-      version: (jobs) => jobs.map(versionOf).join(),
-      isInProgress: (jobs) => stopRule.reason === undefined && countStopped(jobs) < (until === "any" ? 1 : jobs.length),
-      onRead(jobs) {
-        const [only] = jobs.length === 1 ? jobs.flatMap(({ job }) => job ?? []) : [];
-        ctx.report({
-          progress: done + countStopped(jobs),
-          total: done + jobs.length,
-          message: only ? jobProgress(only).message : tally(jobs.map(stateOf)),
-        });
-      },
-      minPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
-    },
-    limitSeconds - Math.min(MAX_FINAL_READ_SECONDS, limitSeconds * FINAL_READ_SHARE),
+  async function readAll(): Promise<readonly WatchedJob[]> {
+    const jobs = await runRows(ids, { stopRule, work: read });
+    for (const [id, watched] of jobs) known.set(id, watched);
+    return ids.map((id) => known.get(id) ?? { id, job: undefined });
+  }
+
+  const isDone = (jobs: readonly WatchedJob[]): boolean =>
+    stopRule.reason !== undefined || countStopped(jobs) >= (until === "any" ? 1 : jobs.length);
+
+  return await waitUntil(readAll, isDone, {
     // The time for the last read is already reserved.
-    { ...ctx, deadlineAt: Number.POSITIVE_INFINITY, timing },
-  );
+    ...{ ...ctx, deadlineAt: Number.POSITIVE_INFINITY, timing },
+    seconds: limitSeconds - Math.min(MAX_FINAL_READ_SECONDS, limitSeconds * FINAL_READ_SHARE),
+    version: (jobs) => jobs.map(versionOf).join(),
+    onRead(jobs) {
+      const [only] = jobs.length === 1 ? jobs.flatMap(({ job }) => job ?? []) : [];
+      ctx.report({
+        progress: done + countStopped(jobs),
+        total: done + jobs.length,
+        message: only ? jobProgress(only).message : tally(jobs.map(stateOf)),
+      });
+    },
+    minPauseMs: () => (ids.length / READS_PER_SECOND) * 1_000,
+  });
 }
 
 /** Waits up to `waitSeconds` for the job that an action made, and returns the result with its state then. */

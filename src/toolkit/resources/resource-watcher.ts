@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Timing } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";
+import { waitUntil } from "../polling.ts";
 import type { ObservedVersion } from "./resource.ts";
 
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
-const GROWTH = 1.5;
 /** Relative jitter of pauses, so that pollers with the same start do not stay in step. */
 const JITTER = 0.2;
 /** Time limit of one read, including its retries. */
@@ -15,6 +15,8 @@ export const MAX_WATCHED = 100;
 
 export interface ResourceWatcherOptions {
   readonly timing: Pick<Timing, "clockMs" | "random">;
+  /** Returns the milliseconds that the API asked to wait. No poller reads before they have passed. */
+  readonly requestedMs: () => number;
   /** Waits without keeping the process alive. Rejects when the signal is aborted. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly maxWatched?: number;
@@ -24,6 +26,11 @@ export interface Watch {
   /** Resolves after the first read: false if the resource does not exist. After that, no change is missed. */
   readonly exists: Promise<boolean>;
   stop(): void;
+}
+
+interface Reading {
+  readonly version: ObservedVersion["version"] | undefined;
+  readonly state: "on" | "failing" | "ended" | "missing";
 }
 
 interface Poller {
@@ -45,61 +52,60 @@ export type ResourceWatcher = ReturnType<typeof createResourceWatcher>;
 
 export function createResourceWatcher({
   timing,
+  requestedMs,
   wait = (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
   maxWatched = MAX_WATCHED,
 }: ResourceWatcherOptions) {
   const pollers = new Map<string, Poller>();
-  /** End of the cooldown that the API requested. No poller reads before it. */
-  let cooldownUntilAt = 0;
 
   function start(name: string, readVersion: (context: CallContext) => Promise<ObservedVersion>): Poller {
     const abort = new AbortController();
     const { signal } = abort;
     const listeners = new Set<() => void>();
     let version: ObservedVersion["version"] | undefined;
-    let pauseMs = MIN_PAUSE_MS;
 
-    /** Reads once, and returns whether to read again. The first read notifies no listener, since later reads are compared with it. */
-    async function pollOnce(isFirst = false): Promise<"on" | "ended" | "missing"> {
+    /** Reads once. The first read notifies no listener, since later reads are compared with it. */
+    async function read(isFirst: boolean): Promise<Reading> {
       try {
         const seen = await readVersion({ signal, deadlineAt: timing.clockMs() + READ_LIMIT_MS });
         const hasChanged = seen.version !== version;
         version = seen.version;
-        pauseMs = hasChanged ? MIN_PAUSE_MS : Math.min(MAX_PAUSE_MS, pauseMs * GROWTH);
         if (hasChanged && !isFirst) for (const notify of listeners) notify();
-        return seen.hasEnded ? "ended" : "on";
+        return { version, state: seen.hasEnded ? "ended" : "on" };
       } catch (error) {
-        const facts = error instanceof Failure ? error.facts : undefined;
-        if (facts?.kind === "not_found" || facts?.kind === "invalid_arguments") return "missing";
-        pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
-        if (facts?.kind === "rate_limited")
-          cooldownUntilAt = Math.max(cooldownUntilAt, timing.clockMs() + (facts.retryAfterSeconds ?? 0) * 1000);
-        return "on";
-      }
-    }
-
-    async function run(): Promise<void> {
-      let state = await first;
-      while (state === "on" && !signal.aborted) {
-        const jittered = pauseMs * (1 + JITTER * (2 * timing.random() - 1));
-        await wait(Math.max(jittered, cooldownUntilAt - timing.clockMs()), signal);
-        state = await pollOnce();
+        const kind = error instanceof Failure ? error.facts.kind : undefined;
+        return { version, state: kind === "not_found" || kind === "invalid_arguments" ? "missing" : "failing" };
       }
     }
 
     // If the first read fails, the first successful read counts as a change.
-    const first = pollOnce(true);
+    const first = read(true);
+    let next: Promise<Reading> | undefined = first;
+    async function readNext(): Promise<Reading> {
+      const reading = next ?? read(false);
+      next = undefined;
+      return await reading;
+    }
     const poller: Poller = {
       listeners,
-      exists: first.then((state) => state !== "missing"),
+      exists: first.then(({ state }) => state !== "missing"),
       stop: () => abort.abort(),
     };
-    run()
-      // A wait rejects only if the signal is aborted.
-      .catch(() => undefined)
-      .finally(() => {
-        if (pollers.get(name) === poller) pollers.delete(name);
-      });
+    waitUntil(readNext, ({ state }) => state === "ended" || state === "missing", {
+      ...{ signal, deadlineAt: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY },
+      timing: {
+        clockMs: timing.clockMs,
+        async sleep(ms) {
+          const jittered = ms * (1 + JITTER * (2 * timing.random() - 1));
+          await wait(Math.max(jittered, requestedMs()), signal);
+        },
+      },
+      version: (reading) => reading.version,
+      minPauseMs: ({ state }) => (state === "failing" ? 2 * MIN_PAUSE_MS : MIN_PAUSE_MS),
+      maxPauseMs: MAX_PAUSE_MS,
+    }).finally(() => {
+      if (pollers.get(name) === poller) pollers.delete(name);
+    });
     return poller;
   }
 
