@@ -4,7 +4,7 @@ import type { SavedFile } from "../src/api-client/downloads.ts";
 import { readPreview } from "../src/api-client/file-preview.ts";
 import { fileNameSchema } from "../src/api-client/new-file.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
-import { formatJson, formatToken } from "../src/core/untrusted-text.ts";
+import { join, json, say, type Text, toText } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { AssetRequest, Link, LinkedFile, LinkedFiles } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -12,7 +12,6 @@ import { type ToolResult, toolResult } from "../src/toolkit/results.ts";
 import type { FolderFiles, ToolContext } from "../src/toolkit/tool-context.ts";
 
 interface FileDetails {
-  readonly summary: string;
   readonly fileName: string;
   readonly contentType: string;
   readonly preview?: string;
@@ -22,12 +21,13 @@ type SavedFileResult = FileDetails & SavedFile;
 
 type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256">;
 
-const startOf = ({ warning }: Pick<SavedFile, "warning">): string => (warning === undefined ? "" : `${warning} `);
+const warningOf = ({ warning }: Pick<SavedFile, "warning">): Text | undefined =>
+  warning === undefined ? undefined : toText(warning);
 
-const NO_PREVIEW = " It is not text, so there is no preview.";
+const NO_PREVIEW = say`It is not text, so there is no preview.`;
 
-const previewText = (preview: string | undefined): string | undefined =>
-  preview === undefined ? undefined : `It begins: ${formatJson(preview)}`;
+const previewText = (preview: string | undefined): Text | undefined =>
+  preview === undefined ? undefined : say`It begins: ${json(preview)}`;
 
 async function saveToFolder(
   { assetId, fileName, preview }: AssetRequest,
@@ -39,9 +39,13 @@ async function saveToFolder(
     ctx.report({ progress: bytes, message: `${bytes} bytes` }),
   );
   const start = preview ? await readPreview(file) : undefined;
-  const summary = `${startOf(file)}Saved ${formatToken(file.fileName)} to the download folder.${preview && start === undefined ? NO_PREVIEW : ""}`;
-  const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
-  const data = { summary, ...file, ...(start !== undefined && { preview: start }) };
+  const summary = join([
+    warningOf(file),
+    say`Saved ${file.fileName} to the download folder.`,
+    preview && start === undefined && NO_PREVIEW,
+  ]);
+  const saved = say`${file.path}: ${file.bytes} bytes, ${file.contentType}, sha256 ${file.sha256}.`;
+  const data = { ...file, ...(start !== undefined && { preview: start }) };
   return toolResult(data, { summary, lines: [saved, previewText(start)] });
 }
 
@@ -52,15 +56,19 @@ async function createLink(
 ): Promise<ToolResult<LinkedFileResult>> {
   const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, ctx);
   const { content, ...facts } = file;
-  const where = content ? "is in this answer." : `can be downloaded by its link until ${file.expiresAt}.`;
-  const summary = `${startOf(file)}${formatToken(file.fileName)} ${where}${request.preview && preview === undefined && !content ? NO_PREVIEW : ""}`;
-  const size = file.bytes === undefined ? "" : `${file.bytes} bytes, `;
+  const where = content ? say`is in this answer.` : say`can be downloaded by its link until ${file.expiresAt}.`;
+  const summary = join([
+    warningOf(file),
+    say`${file.fileName} ${where}`,
+    request.preview && preview === undefined && !content && NO_PREVIEW,
+  ]);
+  const size = file.bytes !== undefined && say`${file.bytes} bytes, `;
   const lines = [
     content ? undefined : file.url,
-    `${size}${formatToken(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`,
+    say`${size}${file.contentType}${file.sha256 !== undefined && say`, sha256 ${file.sha256}`}.`,
     content ? undefined : previewText(preview),
   ];
-  const data = { summary, ...facts, ...(preview !== undefined && { preview }) };
+  const data = { ...facts, ...(preview !== undefined && { preview }) };
   return toolResult(data, { summary, lines, file });
 }
 

@@ -2,6 +2,7 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
+import { say, toText } from "../src/core/text.ts";
 import { DISTRICT_COLUMNS, type DistrictRow, findDifferencesInDistricts } from "../src/geography/districts.ts";
 import {
   describeFinding,
@@ -87,10 +88,10 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
   if (names !== undefined && name === undefined) return names;
   throw name === undefined
-    ? invalidArguments("find_district needs name or names.", [
+    ? invalidArguments(say`find_district needs name or names.`, [
         { pointer: "/name", code: "MISSING", message: "give name, or names for several" },
       ])
-    : invalidArguments("find_district takes name or names, not both.", [
+    : invalidArguments(say`find_district takes name or names, not both.`, [
         { pointer: "/name", code: "CONFLICT", message: "give name or names, not both" },
       ]);
 }
@@ -122,14 +123,14 @@ function nextStepFor(
 ): NextStep | undefined {
   const { matchedState, answer, unlisted, searchedState } = finding;
   if (matchedState !== undefined)
-    return { tool: "list_districts", arguments: { state: matchedState.code }, why: "lists its districts" };
+    return { tool: "list_districts", arguments: { state: matchedState.code }, why: say`lists its districts` };
   const isGuess = answer.matches.every(({ match }) => match === "similar");
   if (unlisted?.change !== undefined && isGuess) {
     const { state, change } = unlisted;
     return {
       tool: "find_district",
       arguments: { names: change.partOf, state: state.code },
-      why: "shows what it is part of",
+      why: say`shows what it is part of`,
     };
   }
   if (answer.matches.length > 0) return undefined;
@@ -137,14 +138,18 @@ function nextStepFor(
   if (row !== undefined) {
     const { state: _state, ...others } = args;
     return otherRows.length === 0
-      ? { tool: "find_district", arguments: { ...others, state: row.stateCode }, why: `finds it in ${row.stateCode}` }
-      : { tool: "find_district", arguments: others, why: "finds it in other states" };
+      ? {
+          tool: "find_district",
+          arguments: { ...others, state: row.stateCode },
+          why: say`finds it in ${row.stateCode}`,
+        }
+      : { tool: "find_district", arguments: others, why: say`finds it in other states` };
   }
   const again = repeatWithMaxWait(ctx, { ...args }, metadata.coverage);
   const [only, ...others] = states;
   const state = searchedState ?? (others.length === 0 ? only : undefined);
   if (again !== undefined || state === undefined || !metadata.coverage.complete) return again;
-  return { tool: "list_districts", arguments: { state: state.code }, why: "lists its districts" };
+  return { tool: "list_districts", arguments: { state: state.code }, why: say`lists its districts` };
 }
 
 /** " in Goa (GA)" if the search is limited to one state; then also the districts that have the name in other states, if it has none. */
@@ -170,7 +175,7 @@ async function adviceForOne(
   const nextStep = nextStepFor(finding, elsewhere, args, found, ctx);
   const certainty = finding.answer.matches.length === 0 ? "" : describeNamesakes(finding, coverage);
   const hint = elsewhere.length > 0 ? "" : describeHint(finding, coverage);
-  const summary = `${describeFinding(finding, coverage, where, elsewhere)}${certainty}${hint}${found.readings}`;
+  const summary = say`${toText(describeFinding(finding, coverage, where, elsewhere))}${toText(certainty)}${toText(hint)}${found.readings}`;
   return { summary, nextStep };
 }
 
@@ -211,12 +216,12 @@ export const findDistrict = defineTool({
       country,
     );
     const metadata: FindingMetadata = { ...countryAnswer.note, ...(consistency.length > 0 && { consistency }) };
-    const line = [...consistency, countryAnswer.line].join("\n");
+    const ending = [...consistency.map(toText), countryAnswer.line];
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {
       const found = withoutRepetition(only.answer);
       const interpretation = found.readAs === undefined ? [] : describeInterpretation(only);
-      const lines = [...interpretation, ...tableOf([found], false), line];
+      const lines = [...interpretation.map(toText), ...tableOf([found], false), ...ending];
       const advice = await adviceForOne(only, args, countryAnswer, ctx);
       const { query: _query, ...shown } = toShown(found);
       // The source is in the text, in the answers of the other tools and in list_states.
@@ -230,11 +235,11 @@ export const findDistrict = defineTool({
       answers.push(toShown(finding.answer, describeUnclear(finding, coverage, where, elsewhere)));
     }
     const notes = findings.flatMap((finding, index) =>
-      [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
+      [answers[index]?.note ?? [], describeInterpretation(finding)].flat().map(toText),
     );
     const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(ctx, { ...args }, coverage) : undefined;
-    const summary = `${describeFindings(findings, coverage)}${countryAnswer.readings}`;
-    const lines = [...notes, ...tableOf(found, true), line];
+    const summary = say`${toText(describeFindings(findings, coverage))}${countryAnswer.readings}`;
+    const lines = [...notes, ...tableOf(found, true), ...ending];
     return toolResult({ answers, ...metadata }, { summary, nextStep, lines, drift });
   },
 });

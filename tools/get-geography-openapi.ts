@@ -2,7 +2,8 @@
 
 import * as z from "zod/v4";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
-import { formatCount } from "../src/core/counts.ts";
+import { countPart } from "../src/core/counts.ts";
+import { say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { compactJson, toolResult, withExactNumbers } from "../src/toolkit/results.ts";
@@ -22,7 +23,7 @@ export const getGeographyOpenapi = defineTool({
   async run(_args, ctx) {
     const { value, drift } = await ctx.geography.openApi(ctx);
     const document = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withExactNumbers(part)]));
-    const summary = `OpenAPI ${value.openapi}: ${formatCount(Object.keys(value.paths).length, "path")}.`;
+    const summary = say`OpenAPI ${value.openapi}: ${countPart(Object.keys(value.paths).length, "path")}.`;
     return toolResult(document, { summary, lines: [compactJson(document)], drift });
   },
 });

@@ -3,10 +3,10 @@
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse, State } from "../src/contract/playground.ts";
-import { formatCount } from "../src/core/counts.ts";
+import { countPart } from "../src/core/counts.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { formatToken } from "../src/core/untrusted-text.ts";
+import { say, type Text, toText } from "../src/core/text.ts";
 import { DISTRICT_COLUMNS, sumMandals } from "../src/geography/districts.ts";
 import { describeSource, describeZeroCounts, formatListVintage, keyByCode } from "../src/geography/format.ts";
 import { describeReading, resolveState } from "../src/geography/names/resolve-state.ts";
@@ -28,10 +28,14 @@ const mayBeUnknownState = (error: unknown): boolean =>
   (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
 async function readDistricts(text: string, ctx: ToolContext) {
-  const read = async (code: string, reading = "") => ({ ...(await ctx.geography.districts(code, ctx)), code, reading });
+  const read = async (code: string, reading: Text = []) => ({
+    ...(await ctx.geography.districts(code, ctx)),
+    code,
+    reading,
+  });
   const readNamed = async (states: readonly State[]) => {
     const state = resolveState(text, states);
-    return await read(state.code, describeReading(text, state, states));
+    return await read(state.code, toText(describeReading(text, state, states)));
   };
   const { success, data: code = "" } = stateCode.safeParse(text);
   if (!success) return await readNamed((await ctx.geography.states(ctx)).value.states);
@@ -54,10 +58,8 @@ async function readDistricts(text: string, ctx: ToolContext) {
   return list;
 }
 
-function countsText({ state, districts }: DistrictsResponse, code: string): string {
-  const counts = `${formatCount(districts.length, "district")}, ${formatCount(sumMandals(districts), "mandal")}`;
-  return `${formatToken(state)} (${code}): ${counts}.`;
-}
+const countsText = ({ state, districts }: DistrictsResponse, code: string): Text =>
+  say`${state} (${code}): ${countPart(districts.length, "district")}, ${countPart(sumMandals(districts), "mandal")}.`;
 
 /** What a state's list contains besides its rows. */
 const factsOf = (list: DistrictsResponse) => ({ state: list.state, vintage: formatListVintage(list) });
@@ -77,13 +79,15 @@ export const listDistricts = defineTool({
     const { value, drift, code, reading } = await readDistricts(state, ctx);
     const { districts } = value;
     const none =
-      districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
+      districts.length === 0
+        ? say` The state is listed, its list of districts is empty.`
+        : toText(describeZeroCounts(districts));
     const shown = districts.map(({ code, name, mandalCount: mandals }) => ({ code, name, mandals }));
     return toolResult(value, {
       fields: { ...factsOf(value), districts: keyByCode(shown) },
-      summary: `${countsText(value, code)}${none}${reading}`,
+      summary: say`${countsText(value, code)}${none}${reading}`,
       lines: [
-        describeSource(value),
+        toText(describeSource(value)),
         formatTable(
           ["districtCode", "name", "mandals"],
           shown.map((row) => Object.values(row)),
@@ -102,7 +106,8 @@ export const listDistricts = defineTool({
       value.state,
       district.mandalCount,
     ]);
-    const summary = `${countsText(value, code)}${reading}`;
-    return { columns: DISTRICT_COLUMNS, rows, fields: factsOf(value), summary, lines: [describeSource(value)], drift };
+    const summary = say`${countsText(value, code)}${reading}`;
+    const lines = [toText(describeSource(value))];
+    return { columns: DISTRICT_COLUMNS, rows, fields: factsOf(value), summary, lines, drift };
   },
 });

@@ -4,9 +4,9 @@ import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { countLabels, formatCount, groupByKey, tally } from "../src/core/counts.ts";
+import { countLabels, countPart, groupByKey, tallyText } from "../src/core/counts.ts";
 import { formatRecordTable } from "../src/core/table.ts";
-import { AGENT, render } from "../src/core/text.ts";
+import { join, own, say, type Text } from "../src/core/text.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -15,7 +15,7 @@ import { type FoundJobs, findJobs, type JobFilter, jobFilter, MAX_READ } from ".
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { type Retries, readRetries } from "../src/toolkit/jobs/retries.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { BROKEN_LIST, leftOutSentences, pageResult, readPage } from "../src/toolkit/pages.ts";
+import { BROKEN_LIST, leftOutText, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
 import type { Table } from "../src/toolkit/save-rows.ts";
 import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
@@ -39,8 +39,9 @@ const statesOf = (jobs: readonly Job[]): readonly string[] => jobs.map(({ state 
 
 const countStates = (jobs: readonly Job[]): object => Object.fromEntries(countLabels(statesOf(jobs)));
 
-/** Formats ": 12 SUCCEEDED, 3 FAILED"; returns an empty string without jobs. */
-const tallyStates = (jobs: readonly Job[]): string => (jobs.length === 0 ? "" : `: ${tally(statesOf(jobs))}`);
+/** Formats ": 12 SUCCEEDED, 3 FAILED"; returns undefined without jobs. */
+const tallyStates = (jobs: readonly Job[]): Text | undefined =>
+  jobs.length === 0 ? undefined : say`: ${tallyText(statesOf(jobs))}`;
 
 async function createRowBuilder(jobs: readonly Job[], { retryOf }: Retries, ctx: ToolContext) {
   const origins = await readOrigins(
@@ -62,7 +63,7 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   const retries = await readRetries(answer.value, query, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
-    summary: `${formatCount(data.length, "job")}${tallyStates(data)}.`,
+    summary: say`${countPart(data.length, "job")}${tallyStates(data)}.`,
     link: references.jobs(workspaceId),
     summarize: await createRowBuilder(view === "full" ? [] : data, retries, ctx),
   };
@@ -81,7 +82,7 @@ function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: 
       ? { workspaceId, createdSince: createdSince ?? oldest, limit: retried.length }
       : { jobIds: retried.map(({ id }) => id) };
   const how = { retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
-  return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: "retries them; finished stages are kept" };
+  return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: say`retries them; finished stages are kept` };
 }
 
 /** Groups two or more jobs that share a failure. `rest`: the other jobs. */
@@ -107,20 +108,20 @@ function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
   return { failures, rest: jobs.filter((job) => !grouped.has(job)) };
 }
 
-function findingText({ data, givenUp, read, ended, leftOut: broken }: FoundJobs): string {
-  const found = `Of ${formatCount(read.jobs, "job")} read, ${data.length || "none"} match${tallyStates(data)}.`;
-  const leftOut =
-    givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
-  const notShown = leftOutSentences(broken).map((text) => ` ${text}`);
-  return (
-    found + leftOut + notShown.join("") + (ended === undefined ? "" : ` Reading ended early: ${render(ended, AGENT)}`)
-  );
+function findingText({ data, givenUp, read, ended, leftOut: broken }: FoundJobs): Text {
+  const matching = data.length === 0 ? own("none") : data.length;
+  return join([
+    say`Of ${countPart(read.jobs, "job")} read, ${matching} match${tallyStates(data)}.`,
+    givenUp.length > 0 && say`Not listed: ${givenUp.length} that failed too often or in review (given up).`,
+    leftOutText(broken),
+    ended && say`Reading ended early: ${ended}`,
+  ]);
 }
 
 /** The part of the list that was read is newest first; the contract promises no order. */
-function endText({ isRestOld, isLoop }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined {
+function endText({ isRestOld, isLoop }: FoundJobs, { createdSince = "" }: JobFilter): Text | undefined {
   if (isLoop) return BROKEN_LIST;
-  return isRestOld ? `All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;
+  return isRestOld ? say`All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;
 }
 
 async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<JobList> {
@@ -140,7 +141,9 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
       ...(failures.length > 0 && { failures }),
     },
     lines:
-      failures.length > 0 ? ["Equal failures:", formatRecordTable(failures.map((group) => ({ ...group })))] : undefined,
+      failures.length > 0
+        ? [say`Equal failures:`, formatRecordTable(failures.map((group) => ({ ...group })))]
+        : undefined,
     nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
     end: endText(found, filter),
   };
@@ -180,7 +183,7 @@ async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
   });
   const isMore = page.hasMore && page.nextCursor !== null && end === undefined;
   const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
-  const summary = [findingText(found), end].filter((text) => text !== undefined).join(" ");
+  const summary = join([findingText(found), end]);
   return { columns: COLUMNS, rows, fields: { counts: countStates(data), read }, summary, lines: [], drift, rest };
 }
 

@@ -3,7 +3,8 @@
 import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { formatCount } from "../src/core/counts.ts";
+import { countPart } from "../src/core/counts.ts";
+import { say } from "../src/core/text.ts";
 import { cursorText, view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { summarizeOffer } from "../src/toolkit/describe/recipe.ts";
@@ -36,7 +37,7 @@ export const listRecipes = defineTool({
     }, view);
     const { data } = answer.value;
     ctx.offers.remember(data);
-    const summary = `${formatCount(data.length, "recipe offer")}.`;
+    const summary = say`${countPart(data.length, "recipe offer")}.`;
     const link = references.recipes(query.workspaceId);
     return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, ctx);
   },

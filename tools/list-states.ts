@@ -3,8 +3,9 @@
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
-import { formatCount } from "../src/core/counts.ts";
+import { countPart } from "../src/core/counts.ts";
 import { formatTable } from "../src/core/table.ts";
+import { say, type Text, toText } from "../src/core/text.ts";
 import { describeSource, formatListVintage, keyByCode } from "../src/geography/format.ts";
 import { joinAllNames } from "../src/geography/names/resolve-state.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -12,11 +13,11 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
 import { references } from "../src/toolkit/uri.ts";
 
-function summaryOf({ states }: StatesResponse): string {
+function summaryOf({ states }: StatesResponse): Text {
   const sum = (count: "districtCount" | "mandalCount"): number =>
     states.reduce((total, state) => total + state[count], 0);
-  const counts = `${formatCount(sum("districtCount"), "district")}, ${formatCount(sum("mandalCount"), "mandal")}`;
-  return `The catalog has ${formatCount(states.length, "state")} and union territories: ${counts}.`;
+  const counts = say`${countPart(sum("districtCount"), "district")}, ${countPart(sum("mandalCount"), "mandal")}`;
+  return say`The catalog has ${countPart(states.length, "state")} and union territories: ${counts}.`;
 }
 
 export const listStates = defineTool({
@@ -44,7 +45,7 @@ export const listStates = defineTool({
     return toolResult(value, {
       fields: { states: keyByCode(rows), vintage: formatListVintage(value) },
       summary: summaryOf(value),
-      lines: [describeSource(value), formatTable(["code", "name", "districts", "mandals"], cells)],
+      lines: [toText(describeSource(value)), formatTable(["code", "name", "districts", "mandals"], cells)],
       drift,
       link: references.states,
     });

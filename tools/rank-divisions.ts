@@ -4,6 +4,7 @@ import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
+import { say, type Text, toText } from "../src/core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../src/core/time-limits.ts";
 import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
@@ -29,7 +30,7 @@ const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
 function throwInvalidArgument(argument: string, message: string): never {
-  throw invalidArguments("1 argument of rank_divisions is invalid.", [
+  throw invalidArguments(say`1 argument of rank_divisions is invalid.`, [
     { pointer: `/${argument}`, code: "CONFLICT", message },
   ]);
 }
@@ -98,19 +99,24 @@ const boundsOf = (bounds: Bounds & { order?: "asc" | "desc" | undefined }) => {
   return { by, order, perState, startsWith, min, max, createdSince } as const;
 };
 
+function statisticsOf(...given: Parameters<typeof describeStatistics>): Text | undefined {
+  const text = describeStatistics(...given);
+  return text === undefined ? undefined : toText(text);
+}
+
 /** A file outlives the result that would mention missing rows, so a file is saved only with all rows. */
 function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilComplete(coverage);
   return new Failure({
     kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
-    message: `Nothing was saved, because the table would be incomplete; ${formatMissingReasons(coverage)}.`,
+    message: say`Nothing was saved, because the table would be incomplete; ${toText(formatMissingReasons(coverage))}.`,
     retryable: true,
     sideEffect: "none",
     retryAfterSeconds: seconds,
     next:
       seconds === undefined
-        ? "Call again later, or set states to all except those."
-        : `Call again in ${seconds} s with waitSeconds ${CALL_LIMIT_SECONDS}; the lists that were read are kept.`,
+        ? say`Call again later, or set states to all except those.`
+        : say`Call again in ${seconds} s with waitSeconds ${CALL_LIMIT_SECONDS}; the lists that were read are kept.`,
   });
 }
 
@@ -171,9 +177,9 @@ export const rankDivisions = defineTool({
     const columns = columnsOf(level, createdSince, isAnyRestored);
     const cells = rows.map((row) => cellsOf(row, columns));
     const table = cells.length === 0 ? undefined : formatTable(columns, cells);
-    const statistics = describeStatistics(totals, args.by);
-    const more = page && `More rows: offset ${page.nextOffset}`;
-    const lines = [statistics, table, more, ...(answer.unlisted ?? []), ...consistency, line];
+    const more = page && say`More rows: offset ${page.nextOffset}`;
+    const notes = [...(answer.unlisted ?? []), ...consistency].map(toText);
+    const lines = [statisticsOf(totals, args.by), table, more, ...notes, line];
     const fields = { ...shortenRows(rows, args.by), ...answer, ...(page && { page }) };
     return toolResult({ rows, ...answer }, { summary, nextStep, fields, lines, drift });
   },
@@ -185,7 +191,7 @@ export const rankDivisions = defineTool({
     const { totals, complete, consistency, coverage } = facts;
     if (!complete) throw incompleteFailure(coverage);
     const columns = columnsOf(level, createdSince, true);
-    const lines = [describeStatistics(totals, by), ...consistency, line].filter((each) => each !== undefined);
+    const lines = [statisticsOf(totals, by), ...consistency.map(toText), line];
     return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary, lines, drift };
   },
 });

@@ -10,7 +10,7 @@ import {
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
-import { formatToken } from "../src/core/untrusted-text.ts";
+import { raw, say, withKey } from "../src/core/text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
@@ -26,7 +26,7 @@ function rejectPast(expiresAt: string, now: number): void {
   const expiresAtMs = Number(parseDateTime(expiresAt) ?? 0n) / 1000;
   if (expiresAtMs >= now - CLOCK_SLACK_MS) return;
   const message = `must be in the future; it is now ${new Date(now).toISOString()} here`;
-  throw invalidArguments("request_file_processing was not sent: expiresAt is in the past.", [
+  throw invalidArguments(say`request_file_processing was not sent: expiresAt is in the past.`, [
     { pointer: "/expiresAt", code: "IN_THE_PAST", message },
   ]);
 }
@@ -83,9 +83,9 @@ async function readPending(
   const { id, state, createdAt, expiresAt } = answer.value.data;
   const now = answer.respondedAt ?? ctx.api.timing.now();
   if (state === "REJECTED" || state === "REVOKED" || Date.parse(expiresAt) <= now) return undefined;
-  const age = formatDuration(Math.max(0, now - Date.parse(createdAt)));
+  const age = raw(formatDuration(Math.max(0, now - Date.parse(createdAt))));
   const again = deriveRepeatKey(earlier.idempotencyKey);
-  const notice = `Not requested again: ${formatToken(id)}, requested ${age} ago, is ${state}. To request it again, pass idempotencyKey ${again}.`;
+  const notice = say`Not requested again: ${id}, requested ${age} ago, is ${state}. To request it again, ${withKey(again)}.`;
   return await resourceResult(answer, describeRequestWith(ctx), { notice });
 }
 
@@ -117,7 +117,7 @@ export const requestFileProcessing = defineTool({
       describe: describeRequestWith(ctx),
       status: requestStatus,
       readNow: (requestId) => readRequest(requestId, ctx),
-      findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
+      findOut: say`No tool lists requests; ask the workspace's reviewers whether they have it.`,
       async check() {
         rejectPast(args.expiresAt, ctx.api.timing.now());
       },

@@ -5,7 +5,7 @@ import { listMicJobs, retryMicJob } from "../src/contract/endpoints/job-processi
 import type { Job } from "../src/contract/jobs.ts";
 import { formatCount, groupByKey, tally } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
-import { AGENT, render } from "../src/core/text.ts";
+import { AGENT, render, say } from "../src/core/text.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import {
   jobIds,
@@ -123,7 +123,8 @@ async function retryEach({ jobs }: Selection, args: RetryManyArguments, bulk: Bu
         const { replay, data: job } = made;
         const isOtherMode = replay && replay.earlier.arguments["retryMode"] !== retryMode;
         // A finding exists if no response shows that a call of this journal made the retry.
-        const note = replay?.finding ?? (isOtherMode ? `The first retry had ${replay.notes}.` : undefined);
+        const note =
+          replay?.finding ?? (isOtherMode ? render(say`The first retry had ${replay.notes}.`, AGENT) : undefined);
         const cells = { jobId, outcome: "retried", newJobId: job.id };
         if (note === undefined) return { made, job, cells: { ...cells, state: job.state } };
         return { outcome: "not sent", cells: { ...cells, outcome: "not sent", code: ALREADY_RETRIED, note } };

@@ -5,6 +5,7 @@ import { createMicPublicInput } from "../src/contract/endpoints/job-processing.t
 import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { isJsonObject } from "../src/contract/json.ts";
+import { say } from "../src/core/text.ts";
 import { keyArgument, LONG_WAIT_SECONDS, longWaitSeconds, stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { readOffer } from "../src/toolkit/jobs/batch.ts";
@@ -50,7 +51,7 @@ async function withPorts(
   const offer = inputs.some(({ port }) => port === undefined) ? await readOffer(versionId, ctx) : undefined;
   return inputs.map((input) => ({
     ...input,
-    port: input.port ?? onlyPort(offer, "Call again with a port for each input."),
+    port: input.port ?? onlyPort(offer, say`Call again with a port for each input.`),
   }));
 }
 

@@ -112,7 +112,7 @@ async function runFile(
   }
   const { state, id: inputId } = made.data;
   const isUnfinished = state === "WAITING_SCAN";
-  const note = !isUnfinished && "scanState" in made.data && { note: describeInput(made.data).summary };
+  const note = !isUnfinished && "scanState" in made.data && { note: render(describeInput(made.data).summary, AGENT) };
   return { cells: { file, state, inputId, ...note }, isUnfinished };
 }
 
@@ -122,7 +122,8 @@ function cellsOf(file: string, outcome: RowOutcome, failure: Failure | undefined
   if (!failure) return { file, state: "NOT_SENT" };
   const { kind, code, fieldErrors = [], next = [] } = failure.facts;
   // A file that the API rejects has its own reason and remedy, which run_job would state.
-  const reason = fieldErrors.length > 0 ? `${failure.message} ${fieldErrorsText(fieldErrors)}.` : failure.message;
+  const reason =
+    fieldErrors.length > 0 ? `${failure.message} ${render(fieldErrorsText(fieldErrors), AGENT)}.` : failure.message;
   const remedy = outcome === "refused" ? omitUnofferedTools(render(next, AGENT), isOffered) : "";
   return { file, state: STATES[outcome], error: code ?? kind.toUpperCase(), note: `${reason} ${remedy}`.trim() };
 }

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import { fileNameSchema } from "../src/api-client/new-file.ts";
 import { jsonObject } from "../src/contract/json.ts";
 import { invalidArguments } from "../src/core/failure.ts";
-import { join, toText } from "../src/core/text.ts";
+import { join, say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
@@ -34,7 +34,7 @@ export const saveTable = defineTool({
   }),
   output: outputs.answer<SavedRows>({ rows: outputs.integer }, { nextStep: outputs.object }),
   async run({ source: tool, arguments: given, fileName }, ctx) {
-    if (!ctx.isOffered(tool)) throw invalidArguments(`save_table was not called: ${tool} is not offered here.`);
+    if (!ctx.isOffered(tool)) throw invalidArguments(say`save_table was not called: ${tool} is not offered here.`);
     await assertFileNameFree(ctx, fileName);
     const listing = SOURCES[tool];
     const isInWorkspace = Object.hasOwn(listing.toExact(given).arguments, "workspaceId");
@@ -47,10 +47,10 @@ export const saveTable = defineTool({
     const nextStep = rest && {
       tool: ctx.tool,
       arguments: { source: tool, arguments: rest, fileName: continuationFileName(fileName) },
-      why: "saves the rest to a file of its own",
+      why: say`saves the rest to a file of its own`,
     };
     const [sentence, line] = describeSaved(saved);
-    const summary = join([toText(table.summary), toText(sentence)]);
+    const summary = join([table.summary, sentence]);
     return toolResult({ ...saved, ...fields }, { summary, nextStep, lines: [line, ...lines], drift, file });
   },
 });

@@ -1,5 +1,6 @@
 // This module defines show_divisions, which shows states or districts with their counts to the user.
 import * as z from "zod/v4";
+import { say } from "../src/core/text.ts";
 import type { DivisionRow, RankingQuery } from "../src/geography/rank.ts";
 import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -34,6 +35,6 @@ export const showDivisions = defineTool({
     const nextStep = facts.complete ? undefined : repeatWithMaxWait(ctx, args, facts.coverage);
     const shown: ShownDivisions = { level: args.level, rows, ...facts };
     const read = toolResult(shown, { summary, nextStep, lines: [line], drift });
-    return toViewResult(read, "The user sees these rows.");
+    return toViewResult(read, say`The user sees these rows.`);
   },
 });

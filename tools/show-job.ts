@@ -2,6 +2,7 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobStatus } from "../src/toolkit/describe/job.ts";
 import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
@@ -26,6 +27,9 @@ export const showJob = defineTool({
       status: jobStatus,
       view: "full",
     } as const;
-    return toViewResult(await readResource(reading, ctx), "The user sees this job, and may retry or cancel it there.");
+    return toViewResult(
+      await readResource(reading, ctx),
+      say`The user sees this job, and may retry or cancel it there.`,
+    );
   },
 });

@@ -2,6 +2,7 @@
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
+import { say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeUsage } from "../src/toolkit/describe/usage.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -24,6 +25,6 @@ export const showUsage = defineTool({
     const read = await resourceResult(windows.at(-1) ?? windows[0], (usage) => describeUsage(usage, query.window), {
       view: "full",
     });
-    return toViewResult(read, "The user sees these quotas.");
+    return toViewResult(read, say`The user sees these quotas.`);
   },
 });

@@ -5,8 +5,9 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
-import { formatCount } from "../core/counts.ts";
+import { countPart } from "../core/counts.ts";
 import { type Failure, invalidArguments } from "../core/failure.ts";
+import { own, say, type Text } from "../core/text.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 import { ABSENT_TEXTS, isOptional, nearMissTargets } from "./tolerant-arguments.ts";
 
@@ -133,10 +134,10 @@ function codeOf(issue: z.core.$ZodIssue, value: unknown): string {
   return issue.code === "custom" ? String(issue.params?.["code"] ?? "INVALID") : issue.code.toUpperCase();
 }
 
-function invalid(tool: string, fieldErrors: readonly FieldError[], next?: string): Failure {
+function invalid(tool: string, fieldErrors: readonly FieldError[], next?: Text): Failure {
   const { size: count } = new Set(fieldErrors.map(({ pointer }) => pointer));
   return invalidArguments(
-    `${formatCount(count, "argument")} of ${tool} ${count === 1 ? "is" : "are"} invalid.`,
+    say`${countPart(count, "argument")} of ${tool} ${own(count === 1 ? "is" : "are")} invalid.`,
     fieldErrors,
     next,
   );
@@ -165,7 +166,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   throw invalid(
     name,
     fieldErrors,
-    isNoRecipe ? "list_recipes shows the versionId of each recipe, by name." : undefined,
+    isNoRecipe ? say`list_recipes shows the versionId of each recipe, by name.` : undefined,
   );
 }
 

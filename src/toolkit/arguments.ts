@@ -20,6 +20,7 @@ import {
 } from "../contract/json.ts";
 import { MAX_SAFE } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
+import { say } from "../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import { excerpt } from "../core/untrusted-text.ts";
 import { describeIssue, refuseAbsentTexts, throwInvalidArguments } from "./argument-errors.ts";
@@ -129,7 +130,7 @@ function notExactMessage(digits: string): string {
 /** Refuses a number that the API would receive as another one (open question 18). A schema refuses deeper values. */
 function refuseLossyNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
   if (isLosslessNumber(value))
-    throw invalidArguments(`${name} was not called: a number cannot be sent exactly.`, [
+    throw invalidArguments(say`${name} was not called: a number cannot be sent exactly.`, [
       { pointer: jsonPointer(path), code: "NOT_EXACT", message: notExactMessage(value.value) },
     ]);
   if (typeof value === "object" && value !== null && path.length <= MAX_DEPTH)
@@ -154,7 +155,7 @@ export function checkArguments<I extends z.ZodRawShape>(
 export function toArgumentsObject(name: string, args: unknown): Arguments {
   if (args === undefined) return {};
   if (isJsonObject(args)) return { ...args };
-  throw invalidArguments(`${name} was not called: arguments must be a JSON object.`);
+  throw invalidArguments(say`${name} was not called: arguments must be a JSON object.`);
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";

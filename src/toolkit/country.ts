@@ -2,7 +2,8 @@
 
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import { formatCount } from "../core/counts.ts";
+import { countPart } from "../core/counts.ts";
+import { say, type Text, toText } from "../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import {
   type Coverage,
@@ -62,8 +63,8 @@ export interface DescribedAnswer<A extends CountryAnswer = CountryAnswer> {
   readonly metadata: GeographyMetadata;
   readonly note: GeographyNote;
   /** Sentences on requested states that were found by other names than their own; they follow the summary. */
-  readonly readings: string;
-  readonly line: string;
+  readonly readings: Text;
+  readonly line: Text;
   readonly drift: readonly string[];
 }
 
@@ -92,16 +93,16 @@ export async function queryCountry<A extends CountryAnswer>(
     : computeCoverage(result);
   const vintage = summarizeVintage(country, codes);
   const { states: allStates } = country.states.value;
-  const readings = (texts ?? [])
-    .map((text) => describeReading(text, resolveState(text, allStates), allStates))
-    .join("");
+  const readings = (texts ?? []).flatMap((text) =>
+    toText(describeReading(text, resolveState(text, allStates), allStates)),
+  );
   return {
     answer: result.answer,
     country,
     metadata: { coverage, vintage },
     note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
     readings,
-    line: formatCoverage(coverage, vintage),
+    line: toText(formatCoverage(coverage, vintage)),
     drift: collectDrift(country, codes),
   };
 }
@@ -113,6 +114,6 @@ export function repeatWithMaxWait(
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
-  const why = `waits for ${formatCount(countMissing(coverage), "list")}`;
+  const why = say`waits for ${countPart(countMissing(coverage), "list")}`;
   return { tool: ctx.tool, arguments: { ...args, waitSeconds: CALL_LIMIT_SECONDS }, why };
 }

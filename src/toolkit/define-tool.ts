@@ -6,7 +6,7 @@ import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { Endpoint, ParameterName } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
-import { join, toText } from "../core/text.ts";
+import { join } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import { checkArguments, toListedSchema } from "./arguments.ts";
 import { builtSchemas } from "./built-schemas.ts";
@@ -225,7 +225,7 @@ export function defineTool<
       (async (args, ctx) => {
         const exact = toExact(args);
         const table = await tabulate(check(exact.arguments), ctx);
-        return { ...table, summary: join([...exact.notes, table.summary].map(toText)) };
+        return { ...table, summary: join([...exact.notes, table.summary]) };
       }),
   };
 }

@@ -5,27 +5,28 @@ import { ID_KINDS, idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
-import { omitUnofferedTools } from "./offered-text.ts";
+import { join, render, say, type Text, toText } from "../core/text.ts";
+import { agentReader } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
-const ASSET_OF_INPUT = "Pass the input's referenceId, which get_input shows.";
+const ASSET_OF_INPUT = say`Pass the input's referenceId, which get_input shows.`;
 
-function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
+function describeMisspelling(name: string, id: string, prefix: string): Text | undefined {
   const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
   if (isValid(id)) return undefined;
   const digits = id.startsWith(prefix) ? id.slice(prefix.length) : "";
   return /^[0-9a-f]+$/.test(digits)
-    ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
-    : `${name} needs ${HEX_DIGITS} hex digits after ${prefix}.`;
+    ? say`${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
+    : say`${name} needs ${HEX_DIGITS} hex digits after ${prefix}.`;
 }
 
 interface Hint {
-  readonly fact: string;
+  readonly fact: Text;
   /** Set for an id of another kind, for which the general advice does not help. */
-  readonly use?: string;
+  readonly use?: Text;
 }
 
 /** Undefined if nothing about the id looks wrong. */
@@ -36,7 +37,7 @@ function describeId(name: string, id: string): Hint | undefined {
   const actual = ID_KINDS.find(({ prefixes }) => prefixes.some((prefix) => start.startsWith(prefix)));
   if (actual !== undefined && actual !== expected) {
     const isInputOfAsset = expected === idKindOf("assetId") && actual === idKindOf("inputId");
-    return { fact: `${name} is ${actual.noun}.`, use: isInputOfAsset ? ASSET_OF_INPUT : actual.use };
+    return { fact: say`${name} is ${toText(actual.noun)}.`, use: isInputOfAsset ? ASSET_OF_INPUT : toText(actual.use) };
   }
   const [prefix = "", ...others] = expected.prefixes;
   const fact = others.length > 0 ? undefined : describeMisspelling(name, id, prefix);
@@ -53,11 +54,11 @@ function describeIds(args: Arguments): readonly Hint[] {
 const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hint[] =>
   kind === "not_found" && status === 404 ? describeIds(args).slice(0, MAX_HINTS) : [];
 
-/** Names what looks wrong with the ids of a request that failed with 404; undefined for every other failure. */
+/** Names what looks wrong with the ids of a request that failed with 404, for a cell of a row; undefined for every other failure. */
 export function missingIdNote(facts: FailureFacts, args: Arguments, ctx: ToolContext): string | undefined {
   const hints = findHints(facts, args);
-  const text = hints.map(({ fact, use }) => (use === undefined ? fact : `${fact} ${use}`)).join(" ");
-  return hints.length === 0 ? undefined : omitUnofferedTools(text, (name) => ctx.isOffered(name));
+  const text = join(hints.flatMap(({ fact, use }) => [fact, use]));
+  return hints.length === 0 ? undefined : render(text, agentReader(ctx));
 }
 
 /** Adds to a failure with status 404 what looks wrong with the ids of the call; returns every other error as it is. */
@@ -65,7 +66,7 @@ export function explainMissingId(error: unknown, args: Arguments): unknown {
   if (!(error instanceof Failure)) return error;
   const hints = findHints(error.facts, args);
   if (hints.length === 0) return error;
-  const message = [error.message, ...hints.map(({ fact }) => fact)].join(" ");
-  const uses = hints.flatMap(({ use }) => use ?? []);
-  return error.with({ message, ...(uses.length > 0 && { next: uses.join(" ") }) });
+  const message = join([error.facts.message, ...hints.map(({ fact }) => fact)]);
+  const next = join(hints.map(({ use }) => use));
+  return error.with({ message, ...(next.length > 0 && { next }) });
 }

@@ -1,7 +1,7 @@
 // This module builds pages of a list: summaries by default, full items on request, and the call that fetches the next page.
 
 import { formatRecordTable } from "../core/table.ts";
-import { call, join, say, toText } from "../core/text.ts";
+import { ask, call, join, own, raw, say, type Text } from "../core/text.ts";
 import { formatCompactTable } from "./compact-table.ts";
 import { type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
@@ -62,11 +62,11 @@ interface PageOptions<T> {
   readonly query: Readonly<Record<string, unknown>>;
   readonly view: View | undefined;
   /** "25 jobs: 20 SUCCEEDED, 5 FAILED." */
-  readonly summary: string;
+  readonly summary: Text;
   /** True if not all requested items fit. */
   readonly isCut: boolean;
   /** The sentence that replaces "The list continues." */
-  readonly end?: string;
+  readonly end?: Text | undefined;
   /** The next call; reading the next page does not count as one. */
   readonly nextStep?: NextStep;
   readonly facts?: object;
@@ -75,7 +75,7 @@ interface PageOptions<T> {
   /** The items that are summarized (default: all). If some are left out, `facts` contains them. */
   readonly items?: readonly T[];
   /** Additional lines of the text after the rows. */
-  readonly lines?: readonly (string | undefined)[];
+  readonly lines?: ToolResult["lines"];
 }
 
 /** Reads one page; in the full view, at most as many items as fit into one result. */
@@ -92,26 +92,24 @@ export async function readPage<T, A extends PageAnswer<T>>(
 export const isUnsendable = (cursor: string): boolean => /\p{Surrogate}/u.test(cursor);
 
 /** The API returned a cursor that no request can contain, or one that was already read: following it would never end. */
-export const BROKEN_LIST =
-  "The API's list is broken: its next cursor cannot be sent, or leads back to a page that was already read, so the remaining items cannot be read. " +
-  "Ask the user to report this to the operator of the API.";
+export const BROKEN_LIST = say`The API's list is broken: its next cursor cannot be sent, or leads back to a page that was already read, so the remaining items cannot be read. ${ask("Report")} this to the operator of the API.`;
 
 /** `hasMore` decides whether more items remain (docs/contract.md, 4.2). The sentence also mentions a cursor that contradicts it. */
-function restText(hasMore: boolean, hasCursor: boolean): string {
-  if (hasMore) return hasCursor ? "The list continues." : "The list continues, but the API gives no cursor for it.";
-  return hasCursor ? "The list ends here, although the API gives a cursor." : "The list ends here.";
+function restText(hasMore: boolean, hasCursor: boolean): Text {
+  if (hasMore)
+    return hasCursor ? say`The list continues.` : say`The list continues, but the API gives no cursor for it.`;
+  return hasCursor ? say`The list ends here, although the API gives a cursor.` : say`The list ends here.`;
 }
 
 const MAX_LEFT_OUT = 3;
 
-/** Returns the sentence about the items of a list that break the contract; none if there are no such items. */
-export function leftOutSentences(leftOut: readonly string[] = []): readonly string[] {
-  if (leftOut.length === 0) return [];
-  const more = leftOut.length > MAX_LEFT_OUT ? ` and ${leftOut.length - MAX_LEFT_OUT} more` : "";
-  const [items, break_] = leftOut.length === 1 ? ["item", "breaks"] : ["items", "break"];
-  return [
-    `Not shown: ${leftOut.length} ${items} that ${break_} the API's contract: ${leftOut.slice(0, MAX_LEFT_OUT).join("; ")}${more}.`,
-  ];
+/** Returns the sentence about the items of a list that break the contract; undefined if there are no such items. */
+export function leftOutText(leftOut: readonly string[] = []): Text | undefined {
+  if (leftOut.length === 0) return undefined;
+  const more = leftOut.length - MAX_LEFT_OUT;
+  const items = own(leftOut.length === 1 ? "item that breaks" : "items that break");
+  const shown = join(leftOut.slice(0, MAX_LEFT_OUT).map(raw), "; ");
+  return say`Not shown: ${leftOut.length} ${items} the API's contract: ${shown}${more > 0 && say` and ${more} more`}.`;
 }
 
 export function pageResult<T>(
@@ -128,9 +126,13 @@ export function pageResult<T>(
   const nextCursor = isBroken ? null : page.nextCursor;
   const rest = isBroken && hasMore ? BROKEN_LIST : restText(hasMore, nextCursor !== null);
   const again = { ...filter, ...(isFull && { view }), cursor: nextCursor };
-  const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
   return toolResult(data, {
-    summary: join([options.summary, ...leftOutSentences(leftOut), ...truncationNote, end ?? rest].map(toText)),
+    summary: join([
+      options.summary,
+      leftOutText(leftOut),
+      isCut && say`This answer has reached its size limit.`,
+      end ?? rest,
+    ]),
     nextStep: options.nextStep,
     fields: { ...facts, data: items, page: { ...page, nextCursor } },
     ...{ requestId: meta.requestId, isFull },

@@ -3,7 +3,7 @@
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { CallRequest } from "../api-client/encode.ts";
 import { Failure } from "../core/failure.ts";
-import { toText } from "../core/text.ts";
+import { AGENT, render, say, type Text } from "../core/text.ts";
 import {
   type Describe,
   type ReadAnswer,
@@ -103,10 +103,10 @@ export const pollResource = <T>(
         },
       );
 
-function unchangedText(state: string, first: Status, last: Status, seconds: number): string {
+function unchangedText(state: string, first: Status, last: Status, seconds: number): Text {
   const more = (last.units ?? 0) - (first.units ?? 0);
-  const units = more > 0 ? ` (+${more} in ${seconds} s)` : ` after ${seconds} s`;
-  return `Still ${state}${last.detail === undefined ? "" : `, ${last.detail}`}${units}.`;
+  const units = more > 0 ? say` (+${more} in ${seconds} s)` : say` after ${seconds} s`;
+  return say`Still ${state}${last.detail && say`, ${last.detail}`}${units}.`;
 }
 
 /** Builds the result of a tool that reads one resource. After a wait in the same routine state, it contains only the progress. */
@@ -123,7 +123,7 @@ export async function readResource<T extends { readonly state: string }>(
     first ??= resource;
     readings += 1;
     const { detail, progress } = status(resource);
-    const message = detail === undefined ? resource.state : `${resource.state}, ${detail}`;
+    const message = render(say`${resource.state}${detail && say`, ${detail}`}`, AGENT);
     ctx.report(progress ?? { progress: readings, message });
   });
   const result = await resourceResult(answer, describe, { view });
@@ -132,6 +132,6 @@ export async function readResource<T extends { readonly state: string }>(
   const { state } = data;
   if (first !== undefined && first.state !== state) return result;
   const seconds = Math.round((timing.clockMs() - startedAt) / 1000);
-  const summary = toText(unchangedText(state, status(first ?? data), status(data), seconds));
+  const summary = unchangedText(state, status(first ?? data), status(data), seconds);
   return { ...result, summary, fields: { data: { state } }, lines: [] };
 }

@@ -1,4 +1,5 @@
 // This module ranks states or districts for rank_divisions and show_divisions.
+import { say, toText } from "../core/text.ts";
 import { findDifferencesInStates } from "../geography/districts.ts";
 import {
   type DivisionRow,
@@ -58,6 +59,6 @@ export async function queryRanking(
     answer: { ...figures, ...(consistency.length > 0 && { consistency }), ...note } satisfies RankingAnswer,
     line,
     drift,
-    summary: `${describeRanking(level, ranking, query, metadata.coverage, selectedCodes)}${readings}`,
+    summary: say`${toText(describeRanking(level, ranking, query, metadata.coverage, selectedCodes))}${readings}`,
   };
 }

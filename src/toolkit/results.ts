@@ -5,7 +5,7 @@ import type { DecodedBody } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { AGENT, join, type Reader, render, type Text, toText, type Words } from "../core/text.ts";
+import { AGENT, join, own, type Reader, render, say, type Text, toText, type Words } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import { escapeText, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
@@ -23,7 +23,7 @@ export interface NextStep {
 
 /** The outcome in one sentence, and the next step. */
 export interface Advice {
-  readonly summary: Words;
+  readonly summary: Text;
   readonly nextStep?: NextStep;
   /** True if a wait that ends in the same state need not repeat the summary. */
   readonly isRoutine?: boolean;
@@ -50,8 +50,8 @@ export interface Status {
   /** True if the resource changes without user action. */
   readonly isInProgress: boolean;
   /** The state in a few words: "FAILED at CHURN". */
-  readonly text: string;
-  readonly detail?: string | undefined;
+  readonly text: Text;
+  readonly detail?: Text | undefined;
   /** Completed work, if the API counts it. */
   readonly units?: number;
   readonly progress?: Progress;
@@ -75,7 +75,7 @@ export interface Replay {
   readonly finding: string | undefined;
   readonly idempotencyKey: string;
   /** The notes of the first call that differ in this call; empty if none does. */
-  readonly notes: string;
+  readonly notes: Text;
   /** True if this call had no key, so that the agent may want a second run. */
   readonly isKeyless: boolean;
 }
@@ -96,7 +96,7 @@ interface ResultFacts {
   /** The id of that resource. */
   readonly createdId?: string;
   /** A sentence about an earlier attempt or identical call, if there was one. The summary starts with it. */
-  readonly notice?: string;
+  readonly notice?: Words | undefined;
   /** Present if nothing was sent, because an identical call ran before. */
   readonly replay?: Replay;
   /** True if nothing was sent. Also covers calls of several actions. */
@@ -125,7 +125,7 @@ export interface ToolResult<T = unknown> extends ResultFacts {
 export interface ActionResult<T> extends ToolResult<T> {
   readonly action: ActionReport;
   /** `state`: as the caller has read it; undefined if it could not be read. `mayOffer`: it makes sense to run the action again. */
-  noticeFor(state: string | undefined, mayOffer: boolean): string | undefined;
+  noticeFor(state: Text | undefined, mayOffer: boolean): Text | undefined;
 }
 
 /** Returns true for numbers that JSON.stringify rejects (bigints, for integers beyond 2^53-1) or converts to null (1e400). */
@@ -166,7 +166,8 @@ function dataText(data: unknown): string {
   return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
 
-interface ResultParts extends Advice, ResultFacts {
+interface ResultParts extends Omit<Advice, "summary">, ResultFacts {
+  readonly summary: Words;
   /** Default: the data. */
   readonly fields?: object;
   readonly lines?: ToolResult["lines"];
@@ -295,11 +296,11 @@ export async function resourceResult<T extends object>(
   const shown = withExactNumbers(isFull ? data : fields);
   const lines = [
     action &&
-      `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+      say`idempotencyKey ${action.idempotencyKey}${action.replayed && own(", replayed")}, attempts ${action.attempts}`,
     dataText(shown),
   ];
   return toolResult(data, {
-    summary: join([notice === undefined ? undefined : toText(notice), toText(summary)]),
+    summary: join([notice === undefined ? undefined : toText(notice), summary]),
     fields: { data: shown, action },
     requestId: meta.requestId,
     isFull,
@@ -316,8 +317,8 @@ export async function resourceResult<T extends object>(
 const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
 /** The view receives the data, the agent a short text without a link: some hosts do not pass results with a link to a view. */
-export function toViewResult<T>(result: ToolResult<T>, notice: Words): ToolResult<T> {
+export function toViewResult<T>(result: ToolResult<T>, notice: Text): ToolResult<T> {
   const { data, drift, summary, nextStep: step } = result;
   const nextStep = step && !USER_TRIGGERED_TOOLS.has(step.tool) ? step : undefined;
-  return { data, drift, summary: join([toText(notice), summary]), nextStep, fields: {}, lines: [], view: result };
+  return { data, drift, summary: join([notice, summary]), nextStep, fields: {}, lines: [], view: result };
 }

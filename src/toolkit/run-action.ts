@@ -15,7 +15,7 @@ import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { withTimeout } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
-import { formatJson, formatToken, quote } from "../core/untrusted-text.ts";
+import { call, join, own, quoted, raw, say, type Text, toText, type Words, withKey } from "../core/text.ts";
 import { toCallRequest } from "./arguments.ts";
 import {
   type ActionResult,
@@ -41,7 +41,7 @@ export interface ActionRun<T, E extends ResourceEndpoint<T>> {
   readonly describe: Describe<T>;
   readonly status: (resource: T) => Status;
   /** Advice on how an agent can find out whether an old action took effect. */
-  readonly findOut: string;
+  readonly findOut: Words;
   /** Checks a new action before it is sent; a resumed action was checked before. Throws Failure. */
   readonly check?: () => Promise<void>;
   /** See `ActionDescriptor`. */
@@ -64,49 +64,56 @@ function textField(answer: unknown, name: string): string | undefined {
 const createdId = (answer: unknown): string | undefined => textField(answer, "id");
 
 /** Lists the notes of the first call that differ in this one. The API received only those of the first call. */
-function firstCallNotesText(first: Arguments, call: Arguments, traits: ActionTraits): string {
+function firstCallNotesText(first: Arguments, second: Arguments, traits: ActionTraits): Text {
   const notes = Object.entries(first).filter(
-    ([name, value]) => isNote(name, traits) && typeof value === "string" && value !== call[name],
+    ([name, value]) => isNote(name, traits) && typeof value === "string" && value !== second[name],
   );
-  return notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ");
+  return join(
+    notes.map(([name, value]) => say`${name} ${name === "retryMode" ? String(value) : quoted(String(value))}`),
+    ", ",
+  );
 }
 
-const NOT_READ = " Its current state could not be read; this is the first answer.";
+const NOT_READ = say`Its current state could not be read; this is the first answer.`;
 
 /** `state`: undefined if it could not be read. `mayOffer`: it makes sense to run the action again. */
 function replayNotice(
   { earlier, finding, idempotencyKey, notes, isKeyless }: Replay,
-  state: string | undefined,
+  state: Text | undefined,
   mayOffer: boolean,
-): string {
-  const now = state === undefined ? NOT_READ : "";
-  const offer =
-    mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${deriveRepeatKey(idempotencyKey)}.` : "";
-  const shown = state === undefined ? "" : ` (${state})`;
-  if (finding !== undefined) return `Not run again. ${finding}${now}${offer}`;
-  const [kind, differences] = notes === "" ? ["an identical", ""] : ["a similar", `, with ${notes}`];
-  return `Not run again: ${kind} call ran ${formatDuration(earlier.ageMs)} ago${shown}${differences}.${now}${offer}`;
+): Text {
+  const ago = say`${raw(formatDuration(earlier.ageMs))} ago${state && say` (${state})`}`;
+  const isSame = notes.length === 0;
+  const ran =
+    finding === undefined
+      ? say`Not run again: ${own(isSame ? "an identical" : "a similar")} call ran ${ago}${!isSame && say`, with ${notes}`}.`
+      : say`Not run again. ${toText(finding)}`;
+  const offer = mayOffer && isKeyless && say`To run it again, ${withKey(deriveRepeatKey(idempotencyKey))}.`;
+  return join([ran, state === undefined && NOT_READ, offer]);
 }
 
-/** Formats ", at 13:36:51 UTC", with the date if it is not today; returns an empty string if the text is not an instant. */
-function clockTime(instant: string, now: number): string {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(instant)) return "";
+/** Formats ", at 13:36:51 UTC", with the date if it is not today; returns undefined if the text is not an instant. */
+function clockTime(instant: string, now: number): Text | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(instant)) return undefined;
   const [date = "", time = ""] = instant.split("T");
   const today = new Date(now).toISOString().slice(0, 10);
-  return `, at ${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
+  return say`, at ${date !== today && say`${date} `}${time.slice(0, 8)} UTC`;
 }
 
-function newActionNotice({ ageMs, createdId: id, unresolvedKey }: EarlierAction): string {
-  const ago = `${formatDuration(ageMs)} ago`;
+function newActionNotice({ ageMs, createdId: id, unresolvedKey }: EarlierAction): Text {
+  const ago = say`${raw(formatDuration(ageMs))} ago`;
   if (unresolvedKey === undefined)
-    return `A new action: an identical call ran ${ago}${id === undefined ? "" : ` (${formatToken(id)})`}.`;
-  const look = `resolve_actions ${formatJson({ idempotencyKey: unresolvedKey })} looks for it`;
-  return `A new action: an identical call was sent ${ago}, and it is not known whether it took effect, too: ${look}.`;
+    return say`A new action: an identical call ran ${ago}${id !== undefined && say` (${id})`}.`;
+  const look = call("resolve_actions", { idempotencyKey: unresolvedKey });
+  return say`A new action: an identical call was sent ${ago}, and it is not known whether it took effect, too: ${look} looks for it.`;
 }
 
 /** `key`: that of the identical action whose outcome this call found. */
-const unusedKeyNotice = (key: string, state: string | undefined): string =>
-  `Resolved: an identical call with idempotencyKey ${formatToken(key)} ran once. Your new key was not used; to run it again, make this call again.${state === undefined ? NOT_READ : ""}`;
+const unusedKeyNotice = (key: string, state: Text | undefined): Text =>
+  join([
+    say`Resolved: an identical call with idempotencyKey ${key} ran once. Your new key was not used; to run it again, make this call again.`,
+    state === undefined && NOT_READ,
+  ]);
 
 /** An attempt that is in flight at the end of a call may continue for this time. */
 const GRACE_MS = 5_000;
@@ -139,13 +146,14 @@ async function performInTime<T>(
     return new Failure({
       kind: "timeout",
       code: "IN_PROGRESS",
-      message: `${tool} is in progress: the API has not answered yet.`,
+      message: say`${tool} is in progress: the API has not answered yet.`,
       retryable: true,
       sideEffect: "unknown",
       idempotencyKey,
-      next:
-        "Make the same call again: it waits for this action, which never runs twice." +
-        (idempotencyKey === undefined ? "" : ` resolve_actions ${formatJson({ idempotencyKey })} shows its outcome.`),
+      next: join([
+        say`Make the same call again: it waits for this action, which never runs twice.`,
+        idempotencyKey !== undefined && say`${call("resolve_actions", { idempotencyKey })} shows its outcome.`,
+      ]),
     });
   }
   try {
@@ -164,15 +172,18 @@ const unreadableResourceFailure = (
   id = "",
   idempotencyKey: string,
   drift: readonly string[],
-  findOut: string,
+  findOut: Words,
 ): Failure =>
   new Failure({
     kind: "contract_violation",
-    message: `The action took effect and made ${formatToken(id)}, but neither the API's answer nor a read shows it as the contract says. ${drift.join(" ")}`,
+    message: join([
+      say`The action took effect and made ${id}, but neither the API's answer nor a read shows it as the contract says.`,
+      ...drift.map(raw),
+    ]),
     retryable: false,
     sideEffect: "done",
     idempotencyKey,
-    next: `Do not repeat it under a new key: it was accepted. ${findOut}`,
+    next: say`Do not repeat it under a new key: it was accepted. ${toText(findOut)}`,
   });
 
 /** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */
@@ -219,14 +230,14 @@ export async function runAction<T extends object, E extends ResourceEndpoint<T>>
   const notes = earlier && firstCallNotesText(earlier.arguments, actionArguments, traits);
   const replay: Replay | undefined =
     origin === "replayed" && earlier
-      ? { earlier, finding, idempotencyKey, notes: notes ?? "", isKeyless: explicitKey === undefined }
+      ? { earlier, finding, idempotencyKey, notes: notes ?? [], isKeyless: explicitKey === undefined }
       : undefined;
-  function noticeFor(state: string | undefined, mayOffer: boolean): string | undefined {
+  function noticeFor(state: Text | undefined, mayOffer: boolean): Text | undefined {
     if (origin === "new") return earlier && newActionNotice(earlier);
     if (explicitKey !== undefined && explicitKey !== idempotencyKey) return unusedKeyNotice(idempotencyKey, state);
     if (replay) return replayNotice(replay, state, mayOffer);
     const at = clockTime(textField(value, "createdAt") ?? "", ctx.api.timing.now());
-    return `Resolved: the action ran once${at}.${state === undefined ? NOT_READ : ""}`;
+    return join([say`Resolved: the action ran once${at}.`, state === undefined && NOT_READ]);
   }
   const { text, mayRunAgain = true } = status(shown.value.data);
   const notice = noticeFor(now && text, mayRunAgain);

@@ -2,10 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
-import { formatCount } from "../core/counts.ts";
+import { countPart } from "../core/counts.ts";
 import { Failure } from "../core/failure.ts";
-import type { Words } from "../core/text.ts";
-import { formatToken } from "../core/untrusted-text.ts";
+import { say, type Text } from "../core/text.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { ToolResult } from "./results.ts";
 import type { FolderFiles } from "./tool-context.ts";
@@ -31,14 +30,14 @@ export const toCsv = ({ columns, rows }: Pick<Table, "columns" | "rows">): Buffe
   Buffer.from([columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join(""));
 
 /** Returns a sentence about the saved rows, and a line with the checksum or the link. */
-export function describeSaved(saved: SavedRows): readonly [summary: string, line: string] {
-  const rows = formatCount(saved.rows, "row");
-  if ("path" in saved) return [`Saved ${rows} to ${formatToken(saved.path)}.`, `sha256 ${saved.sha256}`];
+export function describeSaved(saved: SavedRows): readonly [summary: Text, line: Text | string] {
+  const rows = countPart(saved.rows, "row");
+  if ("path" in saved) return [say`Saved ${rows} to ${saved.path}.`, say`sha256 ${saved.sha256}`];
   const { url, expiresAt, fileName, bytes, sha256 } = saved;
-  const what = `${rows} as ${formatToken(fileName)}:`;
+  const what = say`${rows} as ${fileName}:`;
   return sha256 === undefined
-    ? [`${what} the link creates them again each time it is opened, until ${expiresAt}.`, url]
-    : [`${what} ${bytes} bytes in this answer.`, `sha256 ${sha256}`];
+    ? [say`${what} the link creates them again each time it is opened, until ${expiresAt}.`, url]
+    : [say`${what} ${bytes} bytes in this answer.`, say`sha256 ${sha256}`];
 }
 
 /** A tool that saves rows needs no download function. */
@@ -53,11 +52,11 @@ export async function assertFileNameFree({ files }: SaveRowsPorts, fileName: str
 
 /** All rows that a call lists, and the other parts of its result. */
 export interface Table extends Pick<ToolResult, "drift"> {
-  readonly summary: Words;
+  readonly summary: Text;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
   readonly fields: object;
-  readonly lines: readonly string[];
+  readonly lines: ToolResult["lines"];
   /** The arguments of the call that lists the rest, if not all rows could be read. */
   readonly rest?: Readonly<Record<string, unknown>> | undefined;
 }

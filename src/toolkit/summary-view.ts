@@ -1,7 +1,7 @@
 // This module builds the summary view of resources, which omits nulls, empty lists, usual values and fractions of seconds.
 // `view: "full"` returns all fields of the contract instead (docs/interface.md, "Results").
 import type { FieldError, Problem } from "../contract/problem.ts";
-import { formatToken, quote } from "../core/untrusted-text.ts";
+import { ask, type Interpolated, join, own, quoted, say, type Text } from "../core/text.ts";
 
 type SummaryFields = Readonly<Record<string, unknown>>;
 
@@ -11,7 +11,7 @@ const INSTANT_FIELD = /(?:At|windowStart|windowEnd)$/;
 export const truncateToSeconds = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
 
 /** Formats "3 of 9". */
-export const outOf = (part: number | string, whole: number | string): string => `${part} of ${whole}`;
+export const outOf = (part: Interpolated, whole: Interpolated): Text => say`${part} of ${whole}`;
 
 export const isNullOrEmptyList = (value: unknown): boolean =>
   value === null || (Array.isArray(value) && value.length === 0);
@@ -54,36 +54,40 @@ export const toFailureSummary = (failure: Problem | null): SummaryFields =>
   failure === null ? {} : { failure: pickSummaryFields(failure, ["code", "retryable", "fieldErrors"]) };
 
 /** Returns the code and the quoted title of a problem. Its field errors are in `data.failure`. */
-export const problemName = ({ code, title }: Problem): string => `${formatToken(code)} ${quote(title)}`;
+export const problemName = ({ code, title }: Problem): Text => say`${code} ${quoted(title)}`;
+
+/** Names the place of a field error. */
+export const pointerText = (pointer: string): Text => say`${pointer === "" ? own("the whole") : pointer}`;
 
 const MAX_FIELDS = 3;
 
-/** Returns the first three field errors, without the pointer to the only input of a job; an empty string if there are none. */
-export function fieldErrorsText(fieldErrors: readonly FieldError[], omitsInput = false): string {
-  const shown = fieldErrors.slice(0, MAX_FIELDS).map(({ pointer, message }) => {
-    if (omitsInput && pointer.startsWith("/inputBindings/")) return quote(message);
-    return `${pointer === "" ? "the whole" : formatToken(pointer)}: ${quote(message)}`;
-  });
+/** Returns the first three field errors, without the pointer to the only input of a job; an empty text if there are none. */
+export function fieldErrorsText(fieldErrors: readonly FieldError[], omitsInput = false): Text {
+  const shown = fieldErrors
+    .slice(0, MAX_FIELDS)
+    .map(({ pointer, message }) =>
+      omitsInput && pointer.startsWith("/inputBindings/")
+        ? quoted(message)
+        : say`${pointerText(pointer)}: ${quoted(message)}`,
+    );
   const more = fieldErrors.length - shown.length;
-  return `${shown.join("; ")}${more > 0 ? `; ${more} more` : ""}`;
+  return join([...shown, more > 0 && say`${more} more`], "; ");
 }
 
 /** Returns the code, the quoted title and the first three field errors of a problem. */
-export function problemText(problem: Problem): string {
-  const fields = fieldErrorsText(problem.fieldErrors);
-  return `${problemName(problem)}${fields === "" ? "" : ` (${fields})`}`;
-}
+export const problemText = (problem: Problem): Text =>
+  say`${problemName(problem)}${problem.fieldErrors.length > 0 && say` (${fieldErrorsText(problem.fieldErrors)})`}`;
 
-/** Names the failure of a resource whose state should have none (open question 17); otherwise returns an empty string. */
+/** Names the failure of a resource whose state should have none (open question 17); otherwise returns undefined. */
 export const unexpectedFailureText = ({
   state,
   failure,
 }: {
   readonly state: string;
   readonly failure: Problem | null;
-}): string =>
-  state === "FAILED" || failure === null ? "" : ` The service also names a failure: ${problemName(failure)}.`;
+}): Text | undefined =>
+  state === "FAILED" || failure === null ? undefined : say`The service also names a failure: ${problemName(failure)}.`;
 
 /** States that code cannot decide by the state. `state` is a name without blanks (`UNLISTED_VALUE`). */
-export const unlistedText = (state: string): string =>
-  `The state ${state} is not in the contract, so it is not known what follows. Ask the user to look it up with the API's operator.`;
+export const unlistedText = (state: string): Text =>
+  say`The state ${state} is not in the contract, so it is not known what follows. ${ask("Look")} it up with the API's operator.`;

@@ -6,22 +6,21 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { formatUtc, parseDateTime } from "../contract/scalars.ts";
-import { join, toText } from "../core/text.ts";
-import { excerpt, quote } from "../core/untrusted-text.ts";
+import { join, own, quoted, raw, say, type Text } from "../core/text.ts";
 import { parseExactJson } from "./exact-json.ts";
 import type { ToolResult } from "./results.ts";
 
 /** `notes`: one sentence for each value that means less or more than its exact form shows. They become part of the summary. */
 export interface ExactArguments {
   readonly arguments: Arguments;
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
 }
 
 /** One place in the arguments. A list's items have the name of the list. */
 interface Field {
   readonly name: string;
   readonly schema: JsonSchema;
-  readonly notes: string[];
+  readonly notes: Text[];
 }
 
 /** Returns the exact form, or the value itself if the rule does not apply to it. */
@@ -109,7 +108,7 @@ const foldEnum: Rule = (value, { name, schema, notes }) => {
   if (matches.length === 1) return matches[0];
   const meaning = new Map(Object.entries(ENUM_WORDS[name] ?? {})).get(text);
   if (meaning === undefined) return value;
-  notes.push(`${name} ${quote(text)} was read as ${meaning}.`);
+  notes.push(say`${name} ${quoted(text)} was read as ${meaning}.`);
   return meaning;
 };
 
@@ -133,7 +132,7 @@ const isSince = (name: string): boolean => name === "createdSince";
 const readYear: Rule = (value, { name, notes }) => {
   const [, year] = typeof value === "string" && isSince(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
   if (year === undefined) return value;
-  notes.push(`${name} ${quote(excerpt(String(value), MAX_NAME))} was read as the year ${year}.`);
+  notes.push(say`${name} ${quoted(String(value), MAX_NAME)} was read as the year ${year}.`);
   return Number(year);
 };
 
@@ -150,7 +149,8 @@ const readDate: Rule = (given, { name, schema, notes }) => {
     return UTC_NAMES.has(name) && !text.endsWith("Z") ? formatUtc(micros) : text;
   }
   if (parseDateTime(instant) === undefined) return value;
-  notes.push(`${name} ${text} was read as ${instant}.`);
+  // A date-time may contain a space.
+  notes.push(say`${name} ${raw(text)} was read as ${instant}.`);
   return instant;
 };
 
@@ -163,7 +163,7 @@ const cap: Rule = (value, { name, schema, notes }) => {
   const { maximum } = schema;
   if (!CAPPED_NAMES.has(name) || typeof maximum !== "number" || !Number.isSafeInteger(value)) return value;
   if (Number(value) <= maximum) return value;
-  notes.push(`${name} ${value} was lowered to ${maximum}, the maximum.`);
+  notes.push(say`${name} ${Number(value)} was lowered to ${maximum}, the maximum.`);
   return maximum;
 };
 
@@ -195,7 +195,7 @@ function readPorts(value: unknown, { schema }: Field): unknown {
 function removeRepeatedIds(items: readonly unknown[], { name, notes }: Field): readonly unknown[] {
   const unique = [...new Set(items)];
   if (!isIdName(name) || unique.length === items.length) return items;
-  notes.push(`${name}: each repeated id counts once.`);
+  notes.push(say`${name}: each repeated id counts once.`);
   return unique;
 }
 
@@ -265,7 +265,7 @@ function isFiller(name: string, value: unknown, isAction: boolean): boolean {
 function toExactObject(
   given: Arguments,
   schema: JsonSchema,
-  notes: string[],
+  notes: Text[],
   acceptsNull: (name: string) => boolean = () => false,
 ): Arguments {
   const properties = schemaOf(schema["properties"]);
@@ -334,7 +334,7 @@ function readNearMisses(
   { shape }: z.ZodObject,
   properties: JsonSchema,
   given: Arguments,
-  notes: string[],
+  notes: Text[],
 ): Arguments {
   if (Object.keys(given).every((name) => Object.hasOwn(shape, name))) return given;
   const isAbsent = (value: unknown): boolean => value === null || value === undefined;
@@ -351,7 +351,7 @@ function readNearMisses(
     const target = free.find(accepts) ?? free[0];
     if (target === undefined) return [[name, value]];
     taken.add(target);
-    notes.push(`${quote(excerpt(name, MAX_NAME))} was read as ${quote(target)}.`);
+    notes.push(say`${quoted(name, MAX_NAME)} was read as ${quoted(target)}.`);
     return [[target, exact(target)]];
   });
   return Object.fromEntries(entries);
@@ -366,10 +366,11 @@ const HOST_ARGUMENTS: ReadonlySet<string> = new Set(["wait_for_previous", "toolC
 const MAX_IGNORED = 5;
 const MAX_NAME = 100;
 
-function ignoredText(unknown: readonly string[]): string {
-  const names = unknown.slice(0, MAX_IGNORED).map((name) => quote(excerpt(name, MAX_NAME)));
-  const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
-  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}: the tool takes no arguments.`;
+function ignoredText(unknown: readonly string[]): Text {
+  const names = unknown.slice(0, MAX_IGNORED).map((name) => quoted(name, MAX_NAME));
+  const more = unknown.length > names.length && say` and ${unknown.length - names.length} more`;
+  const nouns = own(unknown.length === 1 ? "argument" : "arguments");
+  return say`Ignored unknown ${nouns} ${join(names, ", ")}${more}: the tool takes no arguments.`;
 }
 
 /**
@@ -387,10 +388,10 @@ export function toExactArguments(
     return field !== undefined && z.safeParse(field, null).success;
   };
   const isAction = !["read", "save"].includes(tool.effect);
-  const notes: string[] = [];
+  const notes: Text[] = [];
   const givenOrAbsent = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
     if (!isOptional(listed, name) || !isFiller(name, value, isAction)) return [name, value];
-    if (value === 0) notes.push(`${name} 0 was read as not given.`);
+    if (value === 0) notes.push(say`${name} 0 was read as not given.`);
     return [name, undefined];
   };
   const own = Object.fromEntries(
@@ -408,7 +409,7 @@ export function toExactArguments(
 }
 
 /** Returns the result with the notes at the start of its summary and its text. */
-export function withNotes<T>(result: ToolResult<T>, notes: readonly string[]): ToolResult<T> {
+export function withNotes<T>(result: ToolResult<T>, notes: readonly Text[]): ToolResult<T> {
   if (notes.length === 0) return result;
-  return { ...result, summary: join([...notes.map(toText), result.summary]) };
+  return { ...result, summary: join([...notes, result.summary]) };
 }

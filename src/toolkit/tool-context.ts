@@ -4,6 +4,7 @@ import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
+import type { Words } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { RecipeOfferCache, RetryCache } from "./caches.ts";
@@ -37,7 +38,7 @@ export interface Progress {
 export interface ActionCallResult {
   readonly createdId?: string;
   /** A sentence about an earlier attempt or an earlier identical call, if there was one. */
-  readonly notice?: string;
+  readonly notice?: Words | undefined;
   /** Present if nothing was sent, because an identical call ran before. */
   readonly replay?: object;
 }

@@ -4,8 +4,8 @@ import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
 import type { UsageBucket, UsageSummary } from "../contract/usage.ts";
 import { groupDigits } from "../core/counts.ts";
 import { Failure } from "../core/failure.ts";
-import { formatToken } from "../core/untrusted-text.ts";
-import { describeUsage } from "./describe/usage.ts";
+import { join, own, raw, say, type Text } from "../core/text.ts";
+import { describeUsage, noQuotaText } from "./describe/usage.ts";
 import { compactJson, type ReadAnswer, resourceResult, type ToolResult, toolResult, type View } from "./results.ts";
 import { truncateToSeconds } from "./summary-view.ts";
 import type { ToolContext } from "./tool-context.ts";
@@ -32,7 +32,7 @@ export async function readUsage({ workspaceId, window }: UsageQuery, ctx: ToolCo
 }
 
 /** "Left today / in the entitlement, which ends 2102-01-15: JOBS_SUBMITTED 999,996 / 99,999,870; …. The API reports no monthly window." */
-function leftText(windows: readonly UsageSummary[]): string {
+function leftText(windows: readonly UsageSummary[]): Text {
   const metrics = new Map<string, (UsageBucket | undefined)[]>();
   for (const [index, { buckets }] of windows.entries())
     for (const bucket of buckets) {
@@ -41,20 +41,21 @@ function leftText(windows: readonly UsageSummary[]): string {
       metrics.set(bucket.metric, amounts);
     }
   const [ends = ""] = windows.map(({ expiresAt }) => expiresAt.slice(0, 10));
-  const names = windows.map(({ window }) => (window === "DAY" ? "today" : `in the entitlement, which ends ${ends}`));
+  const names = windows.map(({ window }) =>
+    window === "DAY" ? own("today") : say`in the entitlement, which ends ${ends}`,
+  );
   const isLimited = ([, amounts]: readonly [string, readonly (UsageBucket | undefined)[]]): boolean =>
     amounts.some((bucket) => bucket !== undefined);
   const left = [...metrics].filter(isLimited).map(([metric, amounts]) => {
-    const texts = amounts.map((bucket) => (bucket ? groupDigits(bucket.remaining) : "no quota"));
-    return `${formatToken(metric)} ${texts.join(" / ")}${amounts.some((bucket) => bucket?.unit === "BYTE") ? " bytes" : ""}`;
+    const texts = amounts.map((bucket) => (bucket ? raw(groupDigits(bucket.remaining)) : own("no quota")));
+    return say`${metric} ${join(texts, " / ")}${amounts.some((bucket) => bucket?.unit === "BYTE") && own(" bytes")}`;
   });
-  const others = [...metrics].filter((entry) => !isLimited(entry)).map(([metric]) => formatToken(metric));
-  const sentences = [
-    left.length > 0 ? `Left ${names.join(" / ")}: ${left.join("; ")}.` : "The API returns no quota.",
-    others.length > 0 && `No quota: ${others.join(", ")}.`,
-    "The API reports no monthly window.",
-  ];
-  return sentences.filter(Boolean).join(" ");
+  const others = [...metrics].filter((entry) => !isLimited(entry)).map(([metric]) => ({ metric }));
+  return join([
+    left.length > 0 ? say`Left ${join(names, " / ")}: ${join(left, "; ")}.` : say`The API returns no quota.`,
+    noQuotaText(others),
+    say`The API reports no monthly window.`,
+  ]);
 }
 
 /** The full view of several windows has them in `data.windows`. */

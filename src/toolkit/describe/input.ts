@@ -3,6 +3,7 @@
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
+import { forReader, say } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import { pickSummaryFields, truncateToSeconds, unlistedText } from "../summary-view.ts";
@@ -17,14 +18,16 @@ export const hasExpired = ({ state, expiresAt }: Input, readAt: number | undefin
 function registerAgainStep({ id, workspaceId, inputKind, referenceId }: Input): NextStep | undefined {
   const again = { workspaceId, inputKind, referenceId, idempotencyKey: deriveRepeatKey(id) };
   if (!matchesInputKind(again)) return undefined;
-  return { tool: "register_input", arguments: again, why: "registers the file again, as a new input" };
+  return { tool: "register_input", arguments: again, why: say`registers the file again, as a new input` };
 }
+
+const OTHER_FILE = forReader("Ask the user for another file", "Use another file");
 
 function advise(input: Input, readAt: number | undefined): Advice {
   const { id, state, scanState, expiresAt } = input;
   if (hasExpired(input, readAt))
     return {
-      summary: "The input has EXPIRED; register the file again to use it.",
+      summary: say`The input has EXPIRED; register the file again to use it.`,
       nextStep: registerAgainStep(input),
     };
   switch (state) {
@@ -32,27 +35,27 @@ function advise(input: Input, readAt: number | undefined): Advice {
       const wait = { tool: "get_input", arguments: { inputId: id, waitSeconds: CALL_LIMIT_SECONDS } } as const;
       return scanState === "UNAVAILABLE" || scanState === "STALE"
         ? {
-            summary: `The input waits for a scan that is ${scanState}; a job needs it to be READY. If that does not change, ask the user to contact the API's operator.`,
-            nextStep: { ...wait, why: "waits for the scan; if it does not change, try again in some minutes" },
+            summary: say`The input waits for a scan that is ${scanState}; a job needs it to be READY. If that does not change, ${forReader("ask the user to ", "")}contact the API's operator.`,
+            nextStep: { ...wait, why: say`waits for the scan; if it does not change, try again in some minutes` },
           }
         : {
             isRoutine: true,
-            summary: `The input is being scanned (${scanState}); a job needs it to be READY.`,
-            nextStep: { ...wait, why: "waits for the scan" },
+            summary: say`The input is being scanned (${scanState}); a job needs it to be READY.`,
+            nextStep: { ...wait, why: say`waits for the scan` },
           };
     }
     case "READY": {
-      const until = expiresAt === null ? "" : ` until ${truncateToSeconds(expiresAt)}`;
-      return { summary: `The input is READY${until}. run_job can use it.` };
+      const until = expiresAt !== null && say` until ${truncateToSeconds(expiresAt)}`;
+      return { summary: say`The input is READY${until}. run_job can use it.` };
     }
     case "QUARANTINED":
       return {
-        summary: `The input is QUARANTINED (scan ${scanState}) and cannot be used. Ask the user for another file.`,
+        summary: say`The input is QUARANTINED (scan ${scanState}) and cannot be used. ${OTHER_FILE}.`,
       };
     case "WITHDRAWN":
-      return { summary: "The input was WITHDRAWN and cannot be used. Ask the user for another file." };
+      return { summary: say`The input was WITHDRAWN and cannot be used. ${OTHER_FILE}.` };
     default:
-      return { summary: `The input is ${state}, not READY. ${unlistedText(state)}` };
+      return { summary: say`The input is ${state}, not READY. ${unlistedText(state)}` };
   }
 }
 
@@ -69,8 +72,8 @@ export const inputStatus = ({ resourceVersion, state, scanState }: Input): Statu
   version: resourceVersion,
   // An input with a stuck scan also counts as in progress, since the scan may still end.
   isInProgress: state === "WAITING_SCAN",
-  text: state,
-  detail: `scan ${scanState}`,
+  text: say`${state}`,
+  detail: say`scan ${scanState}`,
   // An expired input has its own next step, and an unsafe input must not be registered again.
   mayRunAgain: state === "READY" || state === "WAITING_SCAN",
 });

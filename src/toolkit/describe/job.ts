@@ -3,13 +3,13 @@
 import type { ResourceAction } from "../../actions/history.ts";
 import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
 import { tally } from "../../core/counts.ts";
-import { join, toText, type Words } from "../../core/text.ts";
+import { AGENT, ask, call, forReader, join, own, raw, render, say, type Text } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
-
-import { formatJson, formatToken } from "../../core/untrusted-text.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
   outOf,
+  pointerText,
   problemName,
   toFailureSummary,
   toSummaryFields,
@@ -55,33 +55,36 @@ const totalUnitsOf = ({ completedUnits, totalUnits }: Stage): number | undefined
 const failingStage = (job: Job): Stage | undefined =>
   job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
 
-/** Formats the current stage as ", at stage …"; returns an empty string if there is none. */
-export function stagePositionText(job: Job): string {
+/** Formats the current stage as ", at stage …"; returns undefined if there is none. */
+export function stagePositionText(job: Job): Text | undefined {
   const stage = currentStage(job);
-  if (!stage) return "";
+  if (!stage) return undefined;
   const { completedUnits } = stage;
   const total = totalUnitsOf(stage);
-  const position = `stage ${stage.stage} (${outOf(job.stages.indexOf(stage) + 1, job.stages.length)})`;
-  const units = total === undefined ? `${completedUnits}` : outOf(completedUnits, total);
-  return stage.state === "PENDING" ? `; ${position} is next` : `, at ${position}, ${units} units`;
+  const position = say`stage ${stage.stage} (${outOf(job.stages.indexOf(stage) + 1, job.stages.length)})`;
+  const units = total === undefined ? completedUnits : outOf(completedUnits, total);
+  return stage.state === "PENDING" ? say`; ${position} is next` : say`, at ${position}, ${units} units`;
 }
 
 /** Returns the state and, if it applies, the stage: "FAILED at CHURN". */
-export function jobStateText(job: Job): string {
+export function jobStateText(job: Job): Text {
   const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
   return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
-    ? job.state
-    : `${job.state} at ${stage.stage}`;
+    ? say`${job.state}`
+    : say`${job.state} at ${stage.stage}`;
 }
 
-/** Returns "1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
-export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
-  const waiting = jobs.flatMap((job) => (job && needsUserAction(job) ? jobStateText(job) : []));
-  const unlisted = new Set(jobs.flatMap((job) => (job && isUnlisted(job) ? unlistedText(job.state) : [])));
+const TELL_USER = forReader(" Tell the user.", "");
+
+/** Returns "1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user."; an empty text if no job does. */
+export function operatorNeededText(jobs: readonly (Job | undefined)[]): Text {
+  const known = jobs.flatMap((job) => job ?? []);
+  const unlisted = [...new Set(known.filter(isUnlisted).map(({ state }) => state))].map(unlistedText);
+  const waiting = known.filter(needsUserAction).map((job) => render(jobStateText(job), AGENT));
   const [first, ...others] = waiting;
-  if (first === undefined) return [...unlisted].join(" ");
-  const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, tally(waiting)];
-  return [`${wait} for a reviewer or the API's operator (${states}). Tell the user.`, ...unlisted].join(" ");
+  if (first === undefined) return join(unlisted);
+  const [count, states] = others.length === 0 ? [say`1 waits`, first] : [say`${waiting.length} wait`, tally(waiting)];
+  return join([say`${count} for a reviewer or the API's operator (${raw(states)}).${TELL_USER}`, ...unlisted]);
 }
 
 const HOUR_MS = 3_600_000;
@@ -94,126 +97,124 @@ const DAY_MS = 24 * HOUR_MS;
 const STALLED_AFTER_MS = HOUR_MS;
 
 /**
- * Returns " It has not changed since …" if the job has stalled, otherwise an empty string. `readAt` is in milliseconds since 1970, by the
- * API's clock, as `updatedAt` is.
+ * Returns "It has not changed since …" if the job has stalled, otherwise undefined. `readAt` is in milliseconds since 1970, by the API's
+ * clock, as `updatedAt` is.
  */
-function stalledText({ updatedAt }: Job, readAt: number | undefined): string {
+function stalledText({ updatedAt }: Job, readAt: number | undefined): Text | undefined {
   const unchangedMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
-  if (!(unchangedMs >= STALLED_AFTER_MS)) return "";
+  if (!(unchangedMs >= STALLED_AFTER_MS)) return undefined;
   const long =
-    unchangedMs < 2 * DAY_MS ? `${Math.floor(unchangedMs / HOUR_MS)} h` : `${Math.floor(unchangedMs / DAY_MS)} days`;
-  return ` It has not changed since ${updatedAt} (${long}).`;
+    unchangedMs < 2 * DAY_MS
+      ? say`${Math.floor(unchangedMs / HOUR_MS)} h`
+      : say`${Math.floor(unchangedMs / DAY_MS)} days`;
+  return say`It has not changed since ${updatedAt} (${long}).`;
 }
 
 const MAX_POINTERS = 3;
 
 /** Formats the first JSON pointers of the failure's field errors. */
-function pointersOf({ failure }: Job): string {
-  const named = (failure?.fieldErrors ?? []).map(({ pointer }) =>
-    pointer === "" ? "the whole" : formatToken(pointer),
-  );
-  const pointers = [...new Set(named)];
+function pointersOf({ failure }: Job): Text {
+  const pointers = [...new Set(failure?.fieldErrors.map(({ pointer }) => pointer))];
   const more = pointers.length - MAX_POINTERS;
-  return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  const shown = join(pointers.slice(0, MAX_POINTERS).map(pointerText), ", ");
+  return say`${shown}${more > 0 && say` and ${more} more`}`;
 }
 
 /** No operation of the contract reads a job's output. */
-const OUTPUT =
-  " To use its output in another job, pass outputDatasetVersionId to run_job as referenceId, with inputKind DATASET_VERSION. No tool reads its rows.";
+const OUTPUT = say`To use its output in another job, pass outputDatasetVersionId to run_job as referenceId, with inputKind DATASET_VERSION. No tool reads its rows.`;
 
 /** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
-const PUBLICATION: Readonly<Record<string, string>> = {
-  NOT_REQUESTED: "",
-  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it).",
-  BUILDING: " Publication: BUILDING.",
-  ACTIVE: " Publication: ACTIVE.",
-  WITHDRAWN: " Publication: WITHDRAWN.",
-};
+const publicationText = ({ publicationState: state }: Job): Text | undefined =>
+  state === "NOT_REQUESTED"
+    ? undefined
+    : say`Publication: ${state}${state === "AWAITING_RELEASE" && own(" (the API advances it)")}.`;
 
 /** "The job", with the id of the job that it retries, if any. */
-const nameOf = ({ retryOfBatchId }: Job): string =>
-  `The job${retryOfBatchId === null ? "" : ` (a retry of ${formatToken(retryOfBatchId)})`}`;
+const nameOf = ({ retryOfBatchId }: Job): Text =>
+  say`The job${retryOfBatchId !== null && say` (a retry of ${retryOfBatchId})`}`;
 
 /** "2 of 9 stages finished"; undefined if the API has named no stages yet. */
-const finishedText = ({ stages }: Job): string | undefined =>
+const finishedText = ({ stages }: Job): Text | undefined =>
   stages.length === 0
     ? undefined
-    : `${outOf(stages.filter(({ state }) => state === "SUCCEEDED").length, stages.length)} stages finished`;
+    : say`${outOf(stages.filter(({ state }) => state === "SUCCEEDED").length, stages.length)} stages finished`;
 
-const retriedText = (retryId: string | undefined): string =>
+const retriedText = (retryId: string | undefined): Text =>
   retryId === undefined
-    ? "It was retried, but the id of that job is not known."
-    : `It was retried as job ${formatToken(retryId)}.`;
+    ? say`It was retried, but the id of that job is not known.`
+    : say`It was retried as job ${retryId}.`;
 
 const readRetryStep = ({ workspaceId }: Job, retryId: string | undefined): NextStep =>
   retryId === undefined
     ? {
         tool: "list_jobs",
         arguments: { workspaceId, view: "full" },
-        why: "its retry is the job whose retryOfBatchId is this one",
+        why: say`its retry is the job whose retryOfBatchId is this one`,
       }
-    : { tool: "get_job", arguments: { jobId: retryId }, why: "shows the retry" };
+    : { tool: "get_job", arguments: { jobId: retryId }, why: say`shows the retry` };
 
 /** After this many attempts of a stage, another retry is not advised. */
 const MAX_ATTEMPTS = 3;
 
 /** The failed stage, otherwise the current one. */
 function failedStageOf(job: Job) {
-  const { stage = "the job", attemptCount = 0 } = failingStage(job) ?? {};
+  const { stage = own("the job"), attemptCount = 0 } = failingStage(job) ?? {};
   return { stage, attemptCount };
 }
 
 /** Returns how often a failed, retryable job has failed, if that is too often for another retry. */
-function repeatedFailure(job: Job, { restarted }: JobHistory): string | undefined {
+function repeatedFailure(job: Job, { restarted }: JobHistory): Text | undefined {
   const { attemptCount } = failedStageOf(job);
-  if (attemptCount >= MAX_ATTEMPTS) return `${attemptCount} times`;
-  return restarted === true ? "after a RESTART too" : undefined;
+  if (attemptCount >= MAX_ATTEMPTS) return say`${attemptCount} times`;
+  return restarted === true ? say`after a RESTART too` : undefined;
 }
 
 /** Returns the advice on a failed job that was not retried. */
 function adviseFailure(job: Job, history: JobHistory): Advice {
   const { id, failure, recipeVersionId } = job;
-  const failed = `${nameOf(job)} FAILED${stagePositionText(job)}`;
+  const failed = say`${nameOf(job)} FAILED${stagePositionText(job)}`;
   if (!failure)
     return {
-      summary: `${failed}; the API gives no reason. Ask the user to contact the API's operator before another try.`,
+      summary: say`${failed}; the API gives no reason. ${ask("Contact")} the API's operator before another try.`,
     };
-  const why = `${failed}: ${problemName(failure)}.`;
+  const why = say`${failed}: ${problemName(failure)}.`;
   if (job.reviewState === "REJECTED")
-    return { summary: `${why} A reviewer REJECTED it: ask the user before you submit another job.` };
+    return {
+      summary: say`${why} A reviewer REJECTED it: ${forReader("ask the user before you", "read the review before you")} submit another job.`,
+    };
   if (!failure.retryable)
     return failure.fieldErrors.length === 0
-      ? { summary: `${why} Retrying will not help, and the API names nothing to correct. Tell the user.` }
+      ? { summary: say`${why} Retrying will not help, and the API names nothing to correct.${TELL_USER}` }
       : {
-          summary: `${why} Retrying the same job will not help: correct ${pointersOf(job)} and submit a new one.`,
+          summary: say`${why} Retrying the same job will not help: correct ${pointersOf(job)} and submit a new one.`,
           nextStep: {
             tool: "get_recipe",
             arguments: { versionId: recipeVersionId },
-            why: "shows the schema; correct the named fields, then submit a new job",
+            why: say`shows the schema; correct the named fields, then submit a new job`,
           },
         };
   const { stage, attemptCount } = failedStageOf(job);
   const repeated = repeatedFailure(job, history);
   if (repeated !== undefined)
     return {
-      summary: `${why} ${stage} has failed ${repeated}: stop retrying and ask the user to contact the operator of the API.`,
+      summary: say`${why} ${stage} has failed ${repeated}: stop retrying and ${forReader("ask the user to ", "")}contact the operator of the API.`,
     };
   const reason = `Retry after ${formatToken(failure.code)}`;
   if (attemptCount > 1 && job.retryOfBatchId !== null)
     return {
-      summary: `${why} A resumed run failed at ${stage} again; RESTART runs it from the start.`,
+      summary: say`${why} A resumed run failed at ${stage} again; RESTART runs it from the start.`,
       nextStep: {
         tool: "retry_job",
         arguments: { jobId: id, retryMode: "RESTART", reason },
-        why: `${stage} failed again, so the results of earlier stages may be the cause; RESTART discards them: ask the user first`,
+        why: say`${stage} failed again, so the results of earlier stages may be the cause; RESTART discards them${forReader(": ask the user first", "")}`,
       },
     };
   return {
-    summary: `${why} It may be retried.`,
+    summary: say`${why} It may be retried.`,
     nextStep: {
       tool: "retry_job",
       arguments: { jobId: id, retryMode: "SAFE_RESUME", reason },
-      why: `keeps the ${finishedText(job) ?? "finished stages"}`,
+      why: say`keeps the ${finishedText(job) ?? own("finished stages")}`,
     },
   };
 }
@@ -223,15 +224,15 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
   const { id, state, failure } = job;
   const { unresolved, retry } = history;
   const name = nameOf(job);
-  const isNow = `${name} is ${state}${stagePositionText(job)}`;
+  const isNow = say`${name} is ${state}${stagePositionText(job)}`;
   // The outcome of an earlier action on a job must be resolved before a new action.
   if (unresolved)
     return {
-      summary: `${isNow}. Its ${unresolved.tool === "cancel_job" ? "cancellation" : "retry"}, sent at ${unresolved.createdAt}, has an unknown outcome.`,
+      summary: say`${isNow}. Its ${own(unresolved.tool === "cancel_job" ? "cancellation" : "retry")}, sent at ${unresolved.createdAt}, has an unknown outcome.`,
       nextStep: {
         tool: "resolve_actions",
         arguments: { idempotencyKey: unresolved.idempotencyKey },
-        why: "returns its outcome; the action never runs twice",
+        why: say`returns its outcome; the action never runs twice`,
       },
     };
   const stalled = stalledText(job, readAt);
@@ -239,48 +240,46 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
     case "PREPARING":
     case "QUEUED":
     case "RUNNING":
-      return stalled === ""
+      return stalled === undefined
         ? {
             isRoutine: true,
-            summary: `${isNow}.`,
+            summary: say`${isNow}.`,
             nextStep: {
               tool: "get_job",
               arguments: { jobId: id, waitSeconds: CALL_LIMIT_SECONDS },
-              why: "waits for it",
+              why: say`waits for it`,
             },
           }
         : {
-            summary: `${isNow}.${stalled} Ask the user whether to contact the API's operator or to cancel the job; waiting longer may not help.`,
+            summary: say`${isNow}. ${stalled} ${forReader("Ask the user whether", "Decide whether")} to contact the API's operator or to cancel the job; waiting longer may not help.`,
           };
     case "WAITING_REVIEW":
-      return { summary: `${name} waits for a review (${jobStateText(job)}). Tell the user.${stalled}` };
+      return { summary: join([say`${name} waits for a review (${jobStateText(job)}).${TELL_USER}`, stalled]) };
     case "PAUSED":
       return {
-        summary: `${name} is ${jobStateText(job)} until the API's operator resumes it. Tell the user.${stalled}`,
+        summary: join([say`${name} is ${jobStateText(job)} until the API's operator resumes it.${TELL_USER}`, stalled]),
       };
     case "SUCCEEDED": {
-      const output = job.outputDatasetVersionId === null ? "" : OUTPUT;
-      return {
-        summary: `${name} SUCCEEDED.${output}${PUBLICATION[job.publicationState] ?? ` Publication: ${job.publicationState}.`}`,
-      };
+      const output = job.outputDatasetVersionId !== null && OUTPUT;
+      return { summary: join([say`${name} SUCCEEDED.`, output, publicationText(job)]) };
     }
     case "CANCELLED": {
       const finished = finishedText(job);
-      const cancelled = `${name} is CANCELLED${finished === undefined ? "" : `; ${finished}`}.`;
-      if (!retry) return { summary: `${cancelled} It can be retried.` };
-      return { summary: `${cancelled} ${retriedText(retry.id)}`, nextStep: readRetryStep(job, retry.id) };
+      const cancelled = say`${name} is CANCELLED${finished && say`; ${finished}`}.`;
+      if (!retry) return { summary: say`${cancelled} It can be retried.` };
+      return { summary: say`${cancelled} ${retriedText(retry.id)}`, nextStep: readRetryStep(job, retry.id) };
     }
     case "FAILED": {
       if (!retry) return adviseFailure(job, history);
       // Whatever the cause of the failure, the retry is more relevant now.
-      const cause = failure ? `: ${problemName(failure)}` : "";
+      const cause = failure !== null && say`: ${problemName(failure)}`;
       return {
-        summary: `${name} FAILED${stagePositionText(job)}${cause}. ${retriedText(retry.id)}`,
+        summary: say`${name} FAILED${stagePositionText(job)}${cause}. ${retriedText(retry.id)}`,
         nextStep: readRetryStep(job, retry.id),
       };
     }
     default:
-      return { summary: `${isNow}. ${unlistedText(state)}` };
+      return { summary: say`${isNow}. ${unlistedText(state)}` };
   }
 }
 
@@ -309,18 +308,17 @@ export function describeJob(job: Job, history: JobHistory = {}, readAt?: number)
     job,
     hasEnded: TERMINAL_STATES.has(job.state),
     ...advice,
-    summary: join([toText(advice.summary), toText(unexpectedFailureText(job))], ""),
+    summary: join([advice.summary, unexpectedFailureText(job)]),
   };
 }
 
 export function jobStatus(job: Job): Status {
   const { resourceVersion, failure, stages } = job;
   const stage = currentStage(job);
-  const total = stage && (totalUnitsOf(stage) ?? "?");
   const detail =
     stage?.state === "PENDING"
-      ? `${stage.stage} next`
-      : stage && `${stage.stage} ${outOf(stage.completedUnits, total ?? "?")}`;
+      ? say`${stage.stage} next`
+      : stage && say`${stage.stage} ${outOf(stage.completedUnits, totalUnitsOf(stage) ?? own("?"))}`;
   return {
     version: resourceVersion,
     isInProgress: isJobInProgress(job),
@@ -340,20 +338,20 @@ export function jobProgress(job: Job) {
 }
 
 /** Returns what to do about a job that the API refuses to retry; undefined if its state does not explain the refusal. */
-export function retryRefusalText(job: Job): Words | undefined {
+export function retryRefusalText(job: Job): Text | undefined {
   const { id, state, failure } = job;
   switch (state) {
     case "SUCCEEDED":
-      return "The job SUCCEEDED, so there is nothing to retry. run_job with a new idempotencyKey runs it again.";
+      return say`The job SUCCEEDED, so there is nothing to retry. run_job with a new idempotencyKey runs it again.`;
     case "FAILED":
       return failure?.retryable === true ? undefined : adviseFailure(job, {}).summary;
     case "PAUSED":
     case "WAITING_REVIEW":
-      return `The job is ${state}: only its operator or a reviewer can continue it. Ask the user to contact them, or to cancel the job before a retry.`;
+      return say`The job is ${state}: only its operator or a reviewer can continue it. ${ask("Contact")} them, or to cancel the job before a retry.`;
     case "PREPARING":
     case "QUEUED":
     case "RUNNING":
-      return `The job is ${state}: get_job ${formatJson({ jobId: id, waitSeconds: CALL_LIMIT_SECONDS })} waits for its end.`;
+      return say`The job is ${state}: ${call("get_job", { jobId: id, waitSeconds: CALL_LIMIT_SECONDS })} waits for its end.`;
     default:
       return undefined;
   }
@@ -368,7 +366,7 @@ export function giveUpReason(job: Job, history: JobHistory): string | undefined 
   if (adviseJob(job, history).nextStep?.tool === "retry_job") return undefined;
   if (job.reviewState === "REJECTED") return REJECTED_IN_REVIEW;
   if (job.failure?.retryable !== true) return NOT_RETRYABLE;
-  return `${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}`;
+  return render(say`${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}`, AGENT);
 }
 
 /** Returns true if the step retries a job without discarding finished stages. */

@@ -1,9 +1,8 @@
 // This module describes operations.
 
 import type { Operation } from "../../contract/operation.ts";
-import { join, toText } from "../../core/text.ts";
+import { join, say } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
-import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import {
   pickSummaryFields,
@@ -16,36 +15,36 @@ import { references } from "../uri.ts";
 import { TERMINAL_STATES } from "./job.ts";
 
 function advise({ id, state, operationType, failure, resultResourceId, originatingResourceId }: Operation): Advice {
-  const name = `The operation ${formatToken(operationType)}`;
+  const name = say`The operation ${operationType}`;
   // The contract does not state the kind of resource that an operation belongs to; today only jobs have operations.
-  const readJob = (why: string): NextStep => ({
+  const readJob: NextStep = {
     tool: "get_job",
     arguments: { jobId: resultResourceId ?? originatingResourceId },
-    why,
-  });
+    why: say`shows the job now`,
+  };
   switch (state) {
     case "QUEUED":
     case "RUNNING":
       return {
         isRoutine: true,
-        summary: `${name} is ${state}.`,
+        summary: say`${name} is ${state}.`,
         nextStep: {
           tool: "get_operation",
           arguments: { operationId: id, waitSeconds: CALL_LIMIT_SECONDS },
-          why: "waits for it",
+          why: say`waits for it`,
         },
       };
     case "SUCCEEDED":
-      return { summary: `${name} SUCCEEDED.`, nextStep: readJob("shows the job now") };
+      return { summary: say`${name} SUCCEEDED.`, nextStep: readJob };
     case "CANCELLED":
-      return { summary: `${name} was CANCELLED.`, nextStep: readJob("shows the job now") };
+      return { summary: say`${name} was CANCELLED.`, nextStep: readJob };
     case "FAILED": {
-      const cause = failure === null ? "; the API gives no reason." : `: ${problemName(failure)}.`;
-      const again = failure?.retryable === true ? " It can be requested again." : "";
-      return { summary: `${name} FAILED${cause}${again}`, nextStep: readJob("shows the job now") };
+      const cause = failure === null ? say`; the API gives no reason.` : say`: ${problemName(failure)}.`;
+      const again = failure?.retryable === true && say`It can be requested again.`;
+      return { summary: join([say`${name} FAILED${cause}`, again]), nextStep: readJob };
     }
     default:
-      return { summary: `${name} is ${state}. ${unlistedText(state)}`, nextStep: readJob("shows the job now") };
+      return { summary: say`${name} is ${state}. ${unlistedText(state)}`, nextStep: readJob };
   }
 }
 
@@ -63,7 +62,7 @@ export function describeOperation(operation: Operation): Description {
   const advice = advise(operation);
   return {
     ...advice,
-    summary: join([toText(advice.summary), toText(unexpectedFailureText(operation))], ""),
+    summary: join([advice.summary, unexpectedFailureText(operation)]),
     fields: { ...pickSummaryFields(operation, FIELDS), ...toFailureSummary(operation.failure) },
     link: references.operation(operation.id),
     hasEnded: TERMINAL_STATES.has(operation.state),
@@ -73,5 +72,5 @@ export function describeOperation(operation: Operation): Description {
 export const operationStatus = ({ resourceVersion, state }: Operation): Status => ({
   version: resourceVersion,
   isInProgress: state === "QUEUED" || state === "RUNNING",
-  text: state,
+  text: say`${state}`,
 });

@@ -1,6 +1,7 @@
 // This module describes file-processing requests.
 
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
+import { forReader, join, own, type Part, say } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import type { Advice, Describe, Status } from "../results.ts";
 import { pickSummaryFields, unlistedText } from "../summary-view.ts";
@@ -8,47 +9,50 @@ import type { Ports } from "../tool-context.ts";
 import { references } from "../uri.ts";
 
 /** What a rejected request needs, by the reason. */
-const NEEDS: Readonly<Record<string, string>> = { PURPOSE_NOT_ALLOWED: "purpose", SOURCE_NOT_ELIGIBLE: "file" };
+const NEEDS: Readonly<Record<string, Part>> = { PURPOSE_NOT_ALLOWED: own("purpose"), SOURCE_NOT_ELIGIBLE: own("file") };
 
 /** `port`: the recipe's only port; undefined if it has others too, or if the recipe is unknown. */
 function advise(request: ProcessingRequest, port: string | undefined): Advice {
   const { id, state, reasonCode, expiresAt, workspaceId, recipeVersionId, inputId } = request;
-  const reason = reasonCode === null ? "" : ` (${reasonCode})`;
+  const reason = reasonCode !== null && say` (${reasonCode})`;
   switch (state) {
     case "SUBMITTED":
     case "REVIEWABLE":
       return {
         isRoutine: true,
-        summary: `The request is ${state}: a reviewer must approve it before a job may use the file.`,
+        summary: say`The request is ${state}: a reviewer must approve it before a job may use the file.`,
         nextStep: {
           tool: "get_file_processing_request",
           arguments: { requestId: id, waitSeconds: CALL_LIMIT_SECONDS },
-          why: "waits for the review, which can take days: tell the user",
+          why: say`waits for the review, which can take days${forReader(": tell the user", "")}`,
         },
       };
     case "APPROVED":
       return {
-        summary: `The request is APPROVED${reason} until ${expiresAt}: the recipe may process the input.`,
+        summary: say`The request is APPROVED${reason} until ${expiresAt}: the recipe may process the input.`,
         nextStep:
           port === undefined
-            ? { tool: "get_recipe", arguments: { versionId: recipeVersionId }, why: "shows its ports and parameters" }
+            ? {
+                tool: "get_recipe",
+                arguments: { versionId: recipeVersionId },
+                why: say`shows its ports and parameters`,
+              }
             : {
                 tool: "run_job",
                 arguments: { workspaceId, recipeVersionId, inputs: [{ port, inputId }], parameterValues: {} },
-                why: "runs it; first fill in parameterValues",
+                why: say`runs it; first fill in parameterValues`,
               },
       };
     case "REJECTED": {
-      const needed = NEEDS[reasonCode ?? ""] ?? "purpose, file or recipe";
-      return { summary: `The request was REJECTED${reason}; a new request needs another ${needed}.` };
+      const needed = NEEDS[reasonCode ?? ""] ?? own("purpose, file or recipe");
+      return { summary: say`The request was REJECTED${reason}; a new request needs another ${needed}.` };
     }
     case "REVOKED": {
-      const never =
-        reasonCode === "SECURITY_REVOKED" ? " Do not request permission again unless the user wants it." : "";
-      return { summary: `The request was REVOKED${reason}; the file may no longer be processed.${never}` };
+      const never = reasonCode === "SECURITY_REVOKED" && say`Do not request permission again unless the user wants it.`;
+      return { summary: join([say`The request was REVOKED${reason}; the file may no longer be processed.`, never]) };
     }
     default:
-      return { summary: `The request is ${state}${reason}. ${unlistedText(state)}` };
+      return { summary: say`The request is ${state}${reason}. ${unlistedText(state)}` };
   }
 }
 
@@ -69,5 +73,5 @@ export const describeRequestWith =
 export const requestStatus = ({ revision, state }: ProcessingRequest): Status => ({
   version: revision,
   isInProgress: state === "SUBMITTED" || state === "REVIEWABLE",
-  text: state,
+  text: say`${state}`,
 });

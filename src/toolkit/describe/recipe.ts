@@ -1,16 +1,14 @@
 // This module describes recipe offers.
-import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
-import { quote } from "../../core/untrusted-text.ts";
+import type { RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
+import { join, own, quoted, say } from "../../core/text.ts";
 import type { Description } from "../results.ts";
 import { toSummaryFields } from "../summary-view.ts";
 import { references } from "../uri.ts";
 
-const portsOf = (inputs: RecipeDefinition["inputs"]): string => inputs.map(({ name }) => name).join(", ");
-
 export const summarizeOffer = ({ recipe, expiresAt }: RecipeOffer) => ({
   versionId: recipe.versionId,
   name: recipe.name,
-  ports: portsOf(recipe.inputs),
+  ports: recipe.inputs.map((input) => input.name).join(", "),
   expiresAt,
 });
 
@@ -24,8 +22,12 @@ const schemaOf = ({ definition, references }: RecipeParameters) => ({
 export function describeOffer({ recipe, expiresAt }: RecipeOffer): Description {
   const { versionId, versionHash, name, inputs, parameters, requiredPermissions, stopAfterStage } = recipe;
   const ports = inputs.map((each) => ({ name: each.name, valueState: each.valueState, schema: schemaOf(each.schema) }));
+  const portNames = join(
+    inputs.map((input) => input.name),
+    ", ",
+  );
   return {
-    summary: `Recipe ${quote(name)}: bind one input to ${inputs.length === 1 ? "the port" : "each of the ports"} ${portsOf(inputs)}. parameterValues must match recipe.parameters.definition.`,
+    summary: say`Recipe ${quoted(name)}: bind one input to ${own(inputs.length === 1 ? "the port" : "each of the ports")} ${portNames}. parameterValues must match recipe.parameters.definition.`,
     fields: {
       recipe: {
         ...{ versionId, versionHash, name, inputs: ports, parameters: schemaOf(parameters), stopAfterStage },

@@ -2,39 +2,41 @@
 
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
 import { groupDigits } from "../../core/counts.ts";
-import { formatToken } from "../../core/untrusted-text.ts";
+import { join, own, raw, say, type Text } from "../../core/text.ts";
 import type { Description } from "../results.ts";
 import { extractSharedFields, outOf, toSummaryFields } from "../summary-view.ts";
 
 const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefinitionState === "DEFINED";
 
-const namesOf = (buckets: readonly UsageBucket[]): string =>
-  buckets.map(({ metric }) => formatToken(metric)).join(", ");
+/** Names the metrics without a quota; undefined if there are none. */
+export const noQuotaText = (buckets: readonly Pick<UsageBucket, "metric">[]): Text | undefined =>
+  buckets.length === 0
+    ? undefined
+    : say`No quota: ${join(
+        buckets.map(({ metric }) => metric),
+        ", ",
+      )}.`;
 
 /** Returns the remaining amounts: "JOBS_SUBMITTED: 999,891 of 1,000,000 left today; …". */
-function usageText({ window, buckets }: UsageSummary): string {
+function usageText({ window, buckets }: UsageSummary): Text {
   const configured = buckets.filter(isConfigured);
   const others = buckets.filter((bucket) => !isConfigured(bucket));
-  const left = window === "DAY" ? "left today" : "left in the entitlement";
+  const left = own(window === "DAY" ? " left today" : " left in the entitlement");
   const amounts = configured.map(({ metric, remaining, granted, unit }, index) => {
-    const bytes = unit === "BYTE" ? " bytes" : "";
-    const amount = outOf(groupDigits(remaining), groupDigits(granted));
-    return `${formatToken(metric)}: ${amount}${bytes}${index === 0 ? ` ${left}` : ""}`;
+    const amount = outOf(raw(groupDigits(remaining)), raw(groupDigits(granted)));
+    return say`${metric}: ${amount}${unit === "BYTE" && own(" bytes")}${index === 0 && left}`;
   });
-  const sentences = [
-    amounts.length > 0 && `${amounts.join("; ")}.`,
-    others.length > 0 && `No quota: ${namesOf(others)}.`,
-  ];
-  return sentences.filter(Boolean).join(" ") || `The API returns no quota by ${window}.`;
+  if (buckets.length === 0) return say`The API returns no quota by ${window}.`;
+  return join([amounts.length > 0 && say`${join(amounts, "; ")}.`, noQuotaText(others)]);
 }
 
 /** `requestedWindow`: the window in the call, which the response may not have (open question 1). */
 export function describeUsage(usage: UsageSummary, requestedWindow: string): Description {
   const { window, observedAt, resetTimezone, expiresAt, buckets } = usage;
-  const other = window === requestedWindow ? "" : `The API returned usage by ${window}, not by ${requestedWindow}. `;
+  const other = window !== requestedWindow && say`The API returned usage by ${window}, not by ${requestedWindow}.`;
   const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
   return {
-    summary: other + usageText(usage),
+    summary: join([other, usageText(usage)]),
     fields: {
       window,
       ...toSummaryFields({ observedAt, resetTimezone, expiresAt }),
@@ -59,7 +61,7 @@ function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<stri
 }
 
 export const describeCapabilities = ({ environment, capabilities, limits }: CapabilitySet): Description => ({
-  summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled. The limits field lists the quotas.`,
+  summary: say`${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled. The limits field lists the quotas.`,
   fields: {
     environment,
     capabilities: extractSharedFields(

@@ -4,10 +4,10 @@ import { formatDuration } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { formatCount } from "../../core/counts.ts";
+import { countPart, formatCount } from "../../core/counts.ts";
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { join, toText, type Words } from "../../core/text.ts";
+import { join, say, toText, type Words } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { operatorNeededText } from "../describe/job.ts";
@@ -140,7 +140,7 @@ export interface BulkRow extends SingleResult {
   readonly isUnsent?: boolean;
   readonly replay?: Replay | undefined;
   /** A sentence about an earlier attempt, or an earlier identical call, of an action that is not a replay. */
-  readonly notice?: string | undefined;
+  readonly notice?: Words | undefined;
   /** True if an unresolved identical call was resolved under its own key, instead of using the key of this call. */
   readonly hasUnusedKey?: boolean;
 }
@@ -363,7 +363,7 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
   const unfinished = rows.filter(({ isUnfinished }) => isUnfinished);
   const unsent = rows.filter(({ isUnsent }) => isUnsent).map(({ id }) => id);
   const results = format(rows.filter(({ isUnsent }) => !isUnsent));
-  const notices = rows.flatMap(({ notice }) => notice ?? []);
+  const notices = rows.flatMap(({ notice }) => (notice === undefined ? [] : [notice]));
   const notSent = unsent.length > 0 && { count: unsent.length, [argument]: unsent };
   const lists = Object.entries(more).filter(([, list]) => list.length > 0);
   const isUntouched = rows.length > 0 && rows.every(({ outcome }) => outcome === "not sent");
@@ -381,7 +381,7 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
       promise,
       sentences: [
         replayedText(rows, report),
-        notices.length > 0 && `${formatCount(notices.length, noun)}: ${notices[0]}`,
+        notices[0] && say`${countPart(notices.length, noun)}: ${toText(notices[0])}`,
         unusedKeyText(rows.filter(({ hasUnusedKey }) => hasUnusedKey).length),
         ...sentences,
       ],

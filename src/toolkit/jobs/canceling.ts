@@ -7,7 +7,7 @@ import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/jo
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
-import { call, join, say, toText } from "../../core/text.ts";
+import { AGENT, call, join, render, say, toText } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { isJobInProgress, stagePositionText, TERMINAL_STATES } from "../describe/job.ts";
@@ -41,12 +41,12 @@ function describeForUser(
 ): string {
   const ageMs = (respondedAt ?? Number.NaN) - Date.parse(job.createdAt);
   const facts = [
-    `It is ${job.state}${stagePositionText(job)}`,
+    render(say`It is ${job.state}${stagePositionText(job)}`, AGENT),
     `recipe ${quote(recipeName)}`,
     ageMs >= 0 && `created ${formatDuration(ageMs)} ago`,
     clientReference !== undefined && `client reference ${quote(clientReference)}`,
   ];
-  const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
+  const failed = job.failure ? ` Its failure: ${render(problemText(job.failure), AGENT)}.` : "";
   return `${facts.filter(Boolean).join("; ")}.${failed}`;
 }
 
@@ -207,7 +207,7 @@ export async function cancelJob(
       };
     };
     const mayRunAgain = operation.state === "FAILED" && !TERMINAL_STATES.has(answer.value.data.state);
-    const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
+    const notice = requested.noticeFor(say`cancellation ${operation.state}`, mayRunAgain);
     const result = await resourceResult(answer, describe, { action, requestId, notice, replay });
     return { ...result, createdId };
   } catch (error) {

@@ -4,6 +4,7 @@ import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { formatCount } from "../../core/counts.ts";
+import { AGENT, render } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
@@ -87,7 +88,7 @@ export async function selectJobs(
     remaining: Math.max(0, jobs.length - limit),
     missingText:
       isMissing &&
-      `Only ${formatCount(found.read.jobs, "job")} could be read. ${found.isLoop ? BROKEN_LIST : "list_jobs with unretried finds the others."}`,
+      `Only ${formatCount(found.read.jobs, "job")} could be read. ${found.isLoop ? render(BROKEN_LIST, AGENT) : "list_jobs with unretried finds the others."}`,
   };
 }
 

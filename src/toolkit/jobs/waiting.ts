@@ -5,6 +5,7 @@ import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { tally } from "../../core/counts.ts";
 import type { Failure } from "../../core/failure.ts";
+import { AGENT, render } from "../../core/text.ts";
 import { adviseJob, isJobInProgress, jobProgress, jobStatus, summarizeJob } from "../describe/job.ts";
 import { pollResource, waitUntil } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
@@ -188,7 +189,7 @@ export async function retryFailedStep(
 
 /** The output of a job, or its failure in the API's words, with the first field errors. */
 export function jobOutcome({ outputDatasetVersionId, failure }: Job) {
-  const errors = failure ? fieldErrorsText(failure.fieldErrors, true) : "";
+  const errors = failure ? render(fieldErrorsText(failure.fieldErrors, true), AGENT) : "";
   return {
     ...(outputDatasetVersionId !== null && { outputDatasetVersionId }),
     ...(failure && { title: failure.title }),

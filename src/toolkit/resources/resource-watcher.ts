@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Timing } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";
+import { say } from "../../core/text.ts";
 import { waitUntil } from "../polling.ts";
 import type { ObservedVersion } from "./resource.ts";
 
@@ -42,10 +43,10 @@ interface Poller {
 const tooManyWatchedFailure = (max: number): Failure =>
   new Failure({
     kind: "rate_limited",
-    message: `${max} resources are being watched already, and no more can be.`,
+    message: say`${max} resources are being watched already, and no more can be.`,
     retryable: true,
     sideEffect: "none",
-    next: "Unsubscribe from some, or read with waitSeconds instead.",
+    next: say`Unsubscribe from some, or read with waitSeconds instead.`,
   });
 
 export type ResourceWatcher = ReturnType<typeof createResourceWatcher>;

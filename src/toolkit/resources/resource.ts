@@ -4,6 +4,7 @@
 import type { CallContext } from "../../api-client/attempts.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
 import { invalidArguments } from "../../core/failure.ts";
+import { say } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
 import { type RenderedResult, type ToolResult, withExactNumbers } from "../results.ts";
@@ -93,6 +94,6 @@ function toolArguments({ code, ...others }: UriVariables): UriVariables {
   if (code === undefined) return others;
   // The tool also accepts names, but each resource has only one URI.
   const { success, data } = stateCode.safeParse(code);
-  if (!success) throw invalidArguments("code must be two letters.");
+  if (!success) throw invalidArguments(say`code must be two letters.`);
   return { ...others, state: data };
 }
