@@ -123,6 +123,27 @@ describe.each(rows)("$tool", ({ tool, args, made, reads }) => {
   });
 });
 
+/** Answers the requests of a tool for many rows. `isLost`: whether the answer to the next action is lost. */
+function respondToRow(tool: string, isLost: () => boolean): void {
+  stub.respond(({ method, target }) => {
+    const id = target.split("/").at(-1) ?? "";
+    if (method === "GET" && target.includes("/recipe-versions/")) return answer(200, micEnveloped(recipeOffer));
+    if (method === "GET" && target.includes("/inputs/")) return answer(200, micEnveloped({ ...input, id }));
+    if (method === "GET")
+      return answer(200, enveloped({ ...job, id, state: "FAILED", failure: { ...problem, retryable: true } }));
+    if (target.endsWith("/inputs")) return answer(201, micEnveloped(input));
+    if (isLost()) return later;
+    return answer(202, enveloped({ ...job, retryOfBatchId: tool === "retry_jobs" ? "job-0" : null }));
+  });
+}
+
+const jobKeys = () =>
+  new Set(
+    stub.requests.flatMap(({ method, target, headers }) =>
+      method === "POST" && !target.endsWith("/inputs") ? headers["idempotency-key"] : [],
+    ),
+  );
+
 test.each([
   ["retry_jobs", { jobIds: ["job-0"], ...retryJob, waitSeconds: 0 }],
   ["run_jobs", { ...jobOfFile, waitSeconds: 0 }],
@@ -130,23 +151,7 @@ test.each([
   "%s resolves each identical row, says that the new key was not used, and uses it in the next call",
   async (tool, args) => {
     let lostCount = 0;
-    stub.respond(({ method, target }) => {
-      const id = target.split("/").at(-1) ?? "";
-      if (method === "GET" && target.includes("/recipe-versions/")) return answer(200, micEnveloped(recipeOffer));
-      if (method === "GET" && target.includes("/inputs/")) return answer(200, micEnveloped({ ...input, id }));
-      if (method === "GET")
-        return answer(200, enveloped({ ...job, id, state: "FAILED", failure: { ...problem, retryable: true } }));
-      if (target.endsWith("/inputs")) return answer(201, micEnveloped(input));
-      return lostCount++ === 0
-        ? later
-        : answer(202, enveloped({ ...job, retryOfBatchId: tool === "retry_jobs" ? "job-0" : null }));
-    });
-    const jobKeys = () =>
-      new Set(
-        stub.requests.flatMap(({ method, target, headers }) =>
-          method === "POST" && !target.endsWith("/inputs") ? headers["idempotency-key"] : [],
-        ),
-      );
+    respondToRow(tool, () => lostCount++ === 0);
     await server.call(tool, args);
     expect(jobKeys().size).toBe(1);
     const resolved = await server.call(tool, { ...args, idempotencyKey: NEW_KEY });
@@ -158,3 +163,17 @@ test.each([
     expect(jobKeys().size).toBe(2);
   },
 );
+
+test("run_jobs runs again 24 h after an identical call succeeded, and says so", async () => {
+  const args = { ...jobOfFile, waitSeconds: 0 };
+  respondToRow("run_jobs", () => false);
+  await server.call("run_jobs", args);
+  await server.end();
+  const database = await openSqlite(stateDir);
+  await database.query("UPDATE actions SET resolved_at = resolved_at - $1", [24 * 3_600_000]);
+  await database.close();
+  server = await inProcessServerForTest(env);
+  const { text } = await server.call("run_jobs", args);
+  expect(text).toContain(` 1 file: A new action: an identical call ran 24 h ago (${job.id}).`);
+  expect(jobKeys().size).toBe(2);
+});
