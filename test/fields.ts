@@ -84,9 +84,9 @@ const TOOL_ARGUMENTS: Readonly<Record<string, Values>> = {
   },
 };
 
-/** Values of arguments that accept more than the operation's field. */
+/** Values of arguments that accept more than the operation's field, by tool and name. */
 const WIDENED: Readonly<Record<string, Values>> = {
-  state: {
+  "list_districts state": {
     accepts: ["TG", "tg", "Telangana"],
     refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
   },
@@ -100,7 +100,7 @@ export function argumentsOf(row: OperationRow): readonly Field[] {
   const isArgument = ({ name }: Field): boolean => !Object.hasOwn(tool?.setByTool ?? {}, name.split(".")[0] ?? "");
   const fields = fieldsOf(row)
     .filter(isArgument)
-    .map((field) => ({ ...field, values: WIDENED[field.name] ?? field.values }));
+    .map((field) => ({ ...field, values: WIDENED[`${row.tool} ${field.name}`] ?? field.values }));
   const { properties } = Schema.parse(tool?.inputSchema());
   const own = Object.keys(properties).filter((name) => !fields.some((field) => field.name === name));
   return [

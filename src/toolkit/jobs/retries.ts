@@ -9,14 +9,6 @@ import { type Ports, toStepFailure } from "../tool-context.ts";
 
 type Query = z.output<typeof listMicJobs.query>;
 
-/** `position`: the parameter selects a part of the list. `filter`: it leaves out jobs, and so the retries of other jobs. */
-const PARAMETERS: Readonly<Record<keyof Query, "position" | "filter">> = {
-  workspaceId: "position",
-  limit: "position",
-  cursor: "position",
-};
-const FILTERS = new Set(Object.entries(PARAMETERS).flatMap(([name, kind]) => (kind === "filter" ? name : [])));
-
 /** The rows of a list are built from jobs and this value, which only `readRetries` returns. */
 export interface Retries {
   /** Returns the id of the job's latest known retry; undefined if none is known. */
@@ -57,10 +49,11 @@ export async function readRetries(
   query: Query,
   ctx: RetryPorts,
 ): Promise<Retries> {
-  const { workspaceId, cursor } = query;
+  // Any other parameter is a filter: it leaves out jobs, and so the retries of other jobs.
+  const { workspaceId, cursor, limit: _, ...filters } = query;
   const { retries } = ctx;
   retries.remember(data);
-  const isFiltered = Object.entries(query).some(([name, value]) => value !== undefined && FILTERS.has(name));
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const isComplete = !isFiltered && retries.hasReached(workspaceId, cursor);
   const uncertain = data.filter((job) => mayBeRetried(job) && retries.get(job.id) === undefined);
   const wasRead =
