@@ -62,7 +62,7 @@ export class NewerJournal extends UnusableTables {
   constructor(version: number) {
     super(
       `it has version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`,
-      "Ask the user to run the latest mic-mcp, or set another MIC_STATE_DIR or MIC_JOURNAL_URL.",
+      "Ask the user to run the version of mic-mcp that changed it or a later one, or to set another MIC_STATE_DIR, MIC_JOURNAL_URL or, in a deployment, MIC_DATABASE_URL.",
     );
   }
 }
@@ -76,13 +76,17 @@ export async function readJournalVersion(query: Database["query"]): Promise<numb
   return version;
 }
 
-/** Throws UnusableTables if a later mic-mcp has changed them, or if `migrates` is false and they are not up to date. */
-export async function migrateSchema(database: Database, migrates = true): Promise<void> {
-  const found = await readJournalVersion(database.query).catch((error: unknown) => {
+/** Like `readJournalVersion`, but returns 0 also if the version cannot be read. */
+export const findJournalVersion = ({ query }: Pick<Database, "query">): Promise<number> =>
+  readJournalVersion(query).catch((error: unknown) => {
     if (error instanceof UnusableTables) throw error;
-    // The table does not exist yet. Any other error occurs again below.
+    // The table does not exist yet. Any other error occurs again when the journal is opened.
     return 0;
   });
+
+/** Throws UnusableTables if a later mic-mcp has changed them, or if `migrates` is false and they are not up to date. */
+export async function migrateSchema(database: Database, migrates = true): Promise<void> {
+  const found = await findJournalVersion(database);
   if (found >= JOURNAL_VERSION) return;
   if (!migrates)
     throw new UnusableTables(

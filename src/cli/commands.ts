@@ -278,6 +278,7 @@ export const COMMANDS = {
       "--member SUBJECT…": "subject of a member; repeat for each member",
       "--secret-stdin": "read the client secret from stdin (for scripts)",
       "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
+      "--dry-run": "with migrate: print the versions, and change nothing",
       "--state S": `with actions: list only this state: ${ACTION_STATES.join(", ")}`,
       ...JSON_FLAG,
     },

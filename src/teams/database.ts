@@ -1,6 +1,7 @@
 // Opens the database of a deployment: the connection to the current PostgreSQL primary, the tables and the journal.
 
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
+import { findJournalVersion, readJournalVersion } from "../actions/schema.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { memoizeUntilFailure } from "../core/async.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
@@ -165,13 +166,15 @@ export function openDatabase(
     async check(): Promise<void> {
       const problem = await primary.findDurabilityProblem();
       if (problem) throw notConfigured(`${problem.error}.`, problem.next);
-      // On a new server, no other statement may run before the search for lost rows, which the other connections start.
-      await query("SELECT 1");
+      // Of the statements on a new server, this is the first: the check's own connections do not search for lost rows.
+      await readJournalVersion(query);
       const lost = await primary.writeDurably();
       await primary.checkSpace();
       if (lost) onLoss(lost);
     },
     migrate,
+    /** Returns the version of the tables, 0 if there are none. Changes nothing. */
+    findVersion: async (): Promise<number> => await findJournalVersion(await primary.open()),
     async close(): Promise<void> {
       await journal.close();
       await endAuditMaintenance();

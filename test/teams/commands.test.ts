@@ -2,6 +2,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { JOURNAL_VERSION } from "../../src/actions/schema.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
@@ -175,8 +176,18 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { command } = await setUp();
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);
-    expect(await command("teams migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
+    const dryRun = () => command("teams migrate --dry-run");
+    expect(await dryRun()).toMatchObject({
+      code: 0,
+      stdout: `There are no tables; this mic-mcp uses version ${JOURNAL_VERSION}. Nothing was changed.\n`,
+    });
+    expect((await list()).code).toBe(1);
+    expect(await command("teams migrate")).toMatchObject({
+      code: 0,
+      stdout: `The tables are up to date (version ${JOURNAL_VERSION}, before: none).\n`,
+    });
     expect((await list()).code).toBe(0);
+    expect((await dryRun()).stdout).toContain(`The tables have version ${JOURNAL_VERSION};`);
   });
 
   const DOCTOR = { MIC_PUBLIC_URL: "https://mic.example.org", MIC_DATABASE_DURABILITY: "local" };

@@ -100,6 +100,15 @@ describeWithPostgres("a restored journal", (postgres) => {
       return { place, database, check, listActions };
     }
 
+    test("a running instance is not ready after a later version has changed the tables, and advises what a deployment can do", async () => {
+      const { place, database, check, listActions } = await setUp();
+      const instance = await instanceForTest(place);
+      expect(await check(instance)).toMatchObject({ status: "ok" });
+      await database.query("INSERT INTO journal_version (version, needs) VALUES (999, 999)");
+      expect(await check(instance)).toMatchObject({ status: "failed", reason: expect.stringContaining("version 999") });
+      expect(await listActions(await instanceForTest(place))).toContain("MIC_DATABASE_URL");
+    });
+
     test("a running instance detects that the database was restored, and reports the time range", async () => {
       const { place, database, check, listActions } = await setUp();
       const instance = await instanceForTest(place);

@@ -1,5 +1,6 @@
 // Implements `mic-mcp teams`: teams, their credentials and members, and the database tables. Running instances are notified of each change.
 import { isAbsolute } from "node:path";
+import { JOURNAL_VERSION } from "../../actions/schema.ts";
 import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
 import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { describeError, parseChoice } from "../../cli/errors.ts";
@@ -41,6 +42,7 @@ export interface Manager {
   readonly issuer: string | undefined;
   /** Brings the tables up to date. Throws Failure. */
   migrate(): Promise<void>;
+  findVersion(): Promise<number>;
   /** The latest actions of all callers of a team, in this state or in any. */
   readActions(team: Team, state: string | undefined): Promise<readonly TeamAction[]>;
   /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
@@ -336,9 +338,20 @@ async function listActions(name: string, { state: wanted, json }: TeamFlags, man
   return 0;
 }
 
-async function migrateTables({ json }: TeamFlags, manager: Manager): Promise<number> {
-  await manager.migrate();
-  printOutcome(json, "The tables are up to date.", { upToDate: true });
+async function migrateTables(
+  { json, "dry-run": isDryRun = false }: TeamFlags,
+  { findVersion, migrate }: Manager,
+): Promise<number> {
+  const before = await findVersion();
+  const found = before === 0 ? "There are no tables" : `The tables have version ${before}`;
+  const isLater = before > JOURNAL_VERSION;
+  if (!isDryRun) await migrate();
+  const text = isDryRun
+    ? `${found}; this mic-mcp uses version ${JOURNAL_VERSION}. Nothing was changed.`
+    : isLater
+      ? `${found}, which a later mic-mcp made and this one can use. Nothing was changed.`
+      : `The tables are up to date (version ${JOURNAL_VERSION}, before: ${before === 0 ? "none" : before}).`;
+  printOutcome(json, text, { upToDate: !isDryRun || before >= JOURNAL_VERSION, before, version: JOURNAL_VERSION });
   return 0;
 }
 
@@ -377,7 +390,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
-  const { database, journal, migrate, close } = openDatabase(settings);
+  const { database, journal, migrate, findVersion, close } = openDatabase(settings);
   const encryption = createEncryption(settings.secretKeys);
   const audit = createAudit(database, {
     warn: (facts, message) => void process.stderr.write(`${message}: ${inJson(facts)}\n`),
@@ -390,6 +403,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
     migrate,
+    findVersion,
     async readActions(team, state) {
       await journal.open();
       return await readTeamActions(database, team, state);
