@@ -12,12 +12,12 @@ export interface SharedStoreOptions {
   readonly baseUrl: () => Promise<string>;
 }
 
-const TABLE = "geography_catalogs";
-/** Columns of the table; `budget` is always empty. Instants are in milliseconds since 1970. Each write sets a new `revision`; it is empty before the first. */
+const TABLE = "geography_lists";
+/** Columns of the table. Instants are in milliseconds since 1970. Each write sets a new `revision`; it is empty before the first. */
 export const GEOGRAPHY_TABLES = {
   [TABLE]:
-    "service TEXT NOT NULL, budget TEXT NOT NULL, kept_at BIGINT NOT NULL, revision TEXT NOT NULL, text TEXT NOT NULL, " +
-    "owner TEXT NOT NULL, until_at BIGINT NOT NULL, PRIMARY KEY (service, budget)",
+    "service TEXT PRIMARY KEY, kept_at BIGINT NOT NULL, revision TEXT NOT NULL, text TEXT NOT NULL, " +
+    "owner TEXT NOT NULL, until_at BIGINT NOT NULL",
 };
 
 /** A dead process blocks the others for this long. */
@@ -135,7 +135,7 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
       withDatabase(undefined, async ({ query, service }) => {
         const [found] = await query(
           `SELECT revision, CASE WHEN length(text) <= ${MAX_TEXT_LENGTH} THEN text END AS text FROM ${TABLE}
-           WHERE service = $1 AND budget = '' AND revision NOT IN ('', $2)`,
+           WHERE service = $1 AND revision NOT IN ('', $2)`,
           [service, latestRevision],
         );
         if (!found) return;
@@ -150,9 +150,9 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
         const text = createText();
         if (text.length > MAX_TEXT_LENGTH) return true;
         const rows = await query(
-          `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
-           VALUES ($2, '', ${instant}, $3, $4, '', 0)
-           ON CONFLICT (service, budget) DO UPDATE
+          `INSERT INTO ${TABLE} (service, kept_at, revision, text, owner, until_at)
+           VALUES ($2, ${instant}, $3, $4, '', 0)
+           ON CONFLICT (service) DO UPDATE
            SET kept_at = excluded.kept_at, revision = excluded.revision, text = excluded.text
            WHERE ${TABLE}.revision IN ($5, '')
            RETURNING revision`,
@@ -167,9 +167,9 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
         // Another lease may have been acquired after this statement's instant, while the statement waited for a lock. A lease that ends
         // much later was acquired with a wrong clock.
         const rows = await query(
-          `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
-           VALUES ($2, '', ${instant}, '', '', $3, ${instant} + ${LEASE_MS})
-           ON CONFLICT (service, budget) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
+          `INSERT INTO ${TABLE} (service, kept_at, revision, text, owner, until_at)
+           VALUES ($2, ${instant}, '', '', $3, ${instant} + ${LEASE_MS})
+           ON CONFLICT (service) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
            WHERE ${TABLE}.owner = excluded.owner
              OR ${TABLE}.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${2 * LEASE_MS}
            RETURNING owner`,

@@ -113,7 +113,7 @@ test("a later process reads lists again if their time is in the future, and remo
   expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
   await time.advance(25 * 3_600_000);
   expect((await readAll()).requests, "the lists of another API are not used").toBe(37);
-  expect(await queryRows("SELECT service FROM geography_catalogs")).toEqual([{ service: BASE_URL }]);
+  expect(await queryRows("SELECT service FROM geography_lists")).toEqual([{ service: BASE_URL }]);
 });
 
 const damagedTexts: Readonly<Record<string, string>> = {
@@ -125,7 +125,7 @@ test("a later process ignores and replaces an invalid row", async () => {
   const { readAll, queryRows } = await setUp();
   await readAll();
   for (const [what, sql] of Object.entries(damagedTexts)) {
-    await queryRows(`UPDATE geography_catalogs SET text = ${sql}`);
+    await queryRows(`UPDATE geography_lists SET text = ${sql}`);
     expect((await readAll()).requests, what).toBe(37);
     expect((await readAll()).requests, what).toBe(0);
   }
