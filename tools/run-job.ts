@@ -1,6 +1,12 @@
 // This module defines run_job, which registers files, submits a job and waits for it in one call.
 import * as z from "zod/v4";
-import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
+import {
+  areUnique,
+  InputBinding,
+  MAX_BINDINGS,
+  matchesInputKind,
+  referenceRule,
+} from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
@@ -15,8 +21,6 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
-
-const areUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
 const requestedInput = z
   .strictObject({

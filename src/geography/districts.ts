@@ -5,8 +5,9 @@ import type { State } from "../contract/playground.ts";
 import { formatCount, formatNumber, groupByKey } from "../core/counts.ts";
 import { quote } from "../core/untrusted-text.ts";
 import type { Country, CountryAnswer, RequiredLists } from "./country.ts";
-import { formatName, formatState, MAX_DISPLAY_LENGTH } from "./format.ts";
+import { formatName, formatState } from "./format.ts";
 import { fold } from "./names/name-forms.ts";
+import { MAX_DISPLAY_LENGTH } from "./names/resolve-state.ts";
 
 export interface DistrictRow {
   readonly districtCode: string;

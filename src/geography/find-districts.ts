@@ -6,7 +6,7 @@ import { formatCount, groupByKey } from "../core/counts.ts";
 import { quote } from "../core/untrusted-text.ts";
 import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.ts";
 import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
-import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH } from "./format.ts";
+import { describeNotLoaded, formatName, formatState, joinFirst } from "./format.ts";
 import { formatChange, type UnlistedPlace } from "./names/changes.ts";
 import {
   createDistrictSearch,
@@ -17,7 +17,7 @@ import {
 } from "./names/district-search.ts";
 import { isModifier, isPartOf, toNameForms } from "./names/name-forms.ts";
 import { parseQuery } from "./names/query.ts";
-import { exactState, kindOfState, prefixState } from "./names/resolve-state.ts";
+import { exactState, kindOfState, MAX_DISPLAY_LENGTH, prefixState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
 import { type NameParts, separateMarks, separateNames } from "./names/written-forms.ts";
 

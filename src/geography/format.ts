@@ -11,9 +11,8 @@ import {
   secondsUntilComplete,
   type Vintage,
 } from "./country.ts";
+import { MAX_DISPLAY_LENGTH } from "./names/resolve-state.ts";
 
-/** Maximum length of a name in a sentence, in characters. */
-export const MAX_DISPLAY_LENGTH = 80;
 const MAX_LISTED = 3;
 
 export const formatName = (name: string): string => formatToken(name, MAX_DISPLAY_LENGTH);

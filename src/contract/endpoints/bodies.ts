@@ -14,7 +14,7 @@ export type InputBinding = z.infer<typeof InputBinding>;
 
 export const MAX_BINDINGS = 32;
 
-const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
+export const areUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
 export const CreateJob = z.strictObject({
   workspaceId: workspaceStyleId,

@@ -12,7 +12,8 @@ import { separateStateParts } from "./written-forms.ts";
 /** Minimum similarity at which a state is accepted without a question: one letter of "Kerala". */
 const MIN_SIMILARITY = 0.83;
 const MIN_PREFIX_LENGTH = 3;
-const MAX_DISPLAY_LENGTH = 80;
+/** Maximum length of a name in a sentence, in characters. */
+export const MAX_DISPLAY_LENGTH = 80;
 const MAX_CODE_LENGTH = 3;
 
 /** "36", "036" -> "lgd 36"; none if the text is not an LGD code. */
