@@ -5,7 +5,7 @@ import type { Job } from "../src/contract/jobs.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobStatus } from "../src/toolkit/describe/job.ts";
-import { describeJobAndOriginWith } from "../src/toolkit/jobs/job-history.ts";
+import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -20,7 +20,13 @@ export const getJob = defineTool({
   output: outputs.resource<Job>(),
   run: ({ jobId, ...how }, ctx) =>
     readResource(
-      { endpoint: getMicJob, path: { jobId }, describe: describeJobAndOriginWith(ctx), status: jobStatus, ...how },
+      {
+        endpoint: getMicJob,
+        path: { jobId },
+        describe: describeJobWith(ctx, { origin: ctx }),
+        status: jobStatus,
+        ...how,
+      },
       ctx,
     ),
 });

@@ -47,31 +47,26 @@ function toJobHistory(job: Job, recorded: ResourceHistory, ctx: HistoryPorts): J
 export const readJobHistory = async (job: Job, ctx: HistoryPorts): Promise<JobHistory> =>
   toJobHistory(job, await readRecorded(job.id, ctx), ctx);
 
-/** Returns the function that describes a job with its history and what it was submitted with. One lookup in the journal serves both. */
-export const describeJobAndOriginWith =
-  (ctx: HistoryPorts & OriginPorts): Describe<Job> =>
-  async (job, readAt) => {
-    ctx.retries.remember([job]);
-    const recorded = await readRecorded(job.id, ctx);
-    const description = describeJob(job, toJobHistory(job, recorded, ctx), readAt);
-    const origin = await readOrigin(job.id, recorded, ctx);
-    return origin ? { ...description, fields: { ...description.fields, ...origin } } : description;
-  };
+/** The fields of a run's job that the agent has just named (the recipe) or reads in the summary (the publication). */
+const KNOWN_OF_RUN = ["recipeVersionId", "createdAt", "publicationState"];
+
+interface JobFields {
+  /** Adds what the job was submitted with, from the same lookup in the journal. */
+  readonly origin?: OriginPorts;
+  /** Leaves out KNOWN_OF_RUN. */
+  readonly isRun?: boolean;
+}
 
 /** Returns the function that describes a job with its history. */
 export const describeJobWith =
-  (ctx: HistoryPorts): Describe<Job> =>
+  (ctx: HistoryPorts, { origin, isRun = false }: JobFields = {}): Describe<Job> =>
   async (job, readAt, isNew = false) => {
     ctx.retries.remember([job]);
-    return describeJob(job, isNew ? {} : await readJobHistory(job, ctx), readAt);
-  };
-
-/** Like `describeJobWith`, without facts that the agent has just named (the recipe) or reads in the summary (the publication). */
-export const describeRunWith =
-  (ctx: HistoryPorts): Describe<Job> =>
-  async (job, readAt, isNew) => {
-    const description = await describeJobWith(ctx)(job, readAt, isNew);
-    const omitted = ["recipeVersionId", "createdAt", "publicationState"];
-    const fields = Object.entries(description.fields).filter(([name]) => !omitted.includes(name));
-    return { ...description, fields: Object.fromEntries(fields) };
+    const recorded: ResourceHistory = isNew ? { actions: [] } : await readRecorded(job.id, ctx);
+    const description = describeJob(job, isNew ? {} : toJobHistory(job, recorded, ctx), readAt);
+    const submitted = origin && (await readOrigin(job.id, recorded, origin));
+    if (!submitted && !isRun) return description;
+    const fields = Object.entries({ ...description.fields, ...submitted });
+    const shown = isRun ? fields.filter(([name]) => !KNOWN_OF_RUN.includes(name)) : fields;
+    return { ...description, fields: Object.fromEntries(shown) };
   };

@@ -11,7 +11,7 @@ import { resourceResult, type ToolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { readJob } from "./batch.ts";
 import { requestCancellation } from "./canceling.ts";
-import { describeJobWith, describeRunWith } from "./job-history.ts";
+import { describeJobWith } from "./job-history.ts";
 
 /** The action that started a job. These fields are sufficient to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
@@ -69,7 +69,7 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
   const { data: job } = answer.value;
   // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
-  const describe = tool === "run_job" ? describeRunWith(ctx) : describeJobWith(ctx);
+  const describe = describeJobWith(ctx, { isRun: tool === "run_job" });
   const result = await resourceResult(answer, describe, { action, notice });
   const facts: JobTaskStateBase = {
     summary: result.summary,

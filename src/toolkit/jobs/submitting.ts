@@ -21,7 +21,7 @@ import { runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput, rethrowUnreadable } from "./inputs.ts";
-import { describeJobWith, describeRunWith } from "./job-history.ts";
+import { describeJobWith } from "./job-history.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 import { waitForMadeJob } from "./waiting.ts";
 
@@ -247,7 +247,7 @@ async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Prom
   const { args, ctx, until } = run;
   const { inputs, ...job } = args;
   run.isSubmitted = true;
-  const describe = withRegisteredAgain(run, describeRunWith(ctx));
+  const describe = withRegisteredAgain(run, describeJobWith(ctx, { isRun: true }));
   const byPort = new Map(inputs.map((input) => [input.port, input]));
   const references = new Map(
     inputBindings.flatMap(({ port, inputId }): (readonly [string, InputReference])[] => {
