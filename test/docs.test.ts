@@ -119,35 +119,12 @@ test("relative links in documents have existing targets", () => {
   expect(links.filter(({ from, target }) => brokenLink(from, target))).toEqual([]);
 });
 
-/** The text without generated tables, whose words do not count. */
-const withoutTables = (page: string): string =>
-  page.replace(/(<!-- (\w+): made .*-->\n)[\s\S]*?(<!-- \/\2 -->)/g, "$1$3");
-
 /** Pages for users and operators, as opposed to those for contributors. */
 const userPages = pages.filter((path) => /^(README|SECURITY)\.md$|^docs\/(README|use\/.*|operate\/.*)\.md$/.test(path));
 
 const INTERFACE = "docs/interface.md";
 
 const withoutCodeBlocks = (page: string): string => page.replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
-
-/** Finds sentences, list items and table cells of at least 12 words that occur more than once. */
-function findDuplicates(texts: readonly string[]): string[] {
-  const sentences = texts.flatMap((text) =>
-    withoutCodeBlocks(text)
-      .replace(/\n(?=[-|#>\d\n])/g, "\n\n")
-      .replace(/(?<!\n)\n(?!\n)/g, " ")
-      .split(/\n+|(?<=[.:;]) |\|/)
-      .map((sentence) =>
-        sentence
-          .replace(/\]\([^)]*\)/g, "")
-          .replace(/[^\p{L}\p{N}]+/gu, " ")
-          .trim()
-          .toLowerCase(),
-      )
-      .filter((sentence) => sentence.split(" ").length >= 12),
-  );
-  return [...new Set(sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index))];
-}
 
 test("the README has at most 1,050 words", () => {
   expect(read("README.md").split(/\s+/).length).toBeLessThanOrEqual(1_050);
@@ -174,10 +151,6 @@ test("table cells have at most 160 characters", () => {
       .map((cell) => `${path}: ${cell}`),
   );
   expect(long).toEqual([]);
-});
-
-test("no sentence of 12 or more words is on two pages", () => {
-  expect(findDuplicates([...userPages, INTERFACE].map((path) => withoutTables(read(path))))).toEqual([]);
 });
 
 test("no page for users links the specification for maintainers, except the index", () => {

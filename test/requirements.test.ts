@@ -26,20 +26,6 @@ const citedByPage = [
   ...[...pageScopes.values()].flat(),
 ];
 
-test.each([
-  ["a title", 'test("x [1/a]", f);', ["1/a"]],
-  ["several ids", 'test("x [1/a, 2.1/b]", f);', ["1/a", "2.1/b"]],
-  ["a template", `test(\`x \${y} [1/a]\`, f);`, ["1/a"]],
-  ["a title on its own line", 'test(\n  "x [1/a]",\n  f,\n);', ["1/a"]],
-  ["tags", 'test("x", { tags: ["1/a", "2.1/b"] }, f);', ["1/a", "2.1/b"]],
-  ["tags on several lines", 'test("x", {\n  tags: [\n    "1/a",\n  ],\n}, f);', ["1/a"]],
-  ["no comment", '  // test("x [1/a]", f);', []],
-  ["no list", 'const list = ["1/a", "1/b"];', []],
-  ["no list in a title", 'test("x [a, b]", f);', []],
-])("the scanner reads %s", (_, source, ids) => {
-  expect(citedIds(source)).toEqual(ids);
-});
-
 test("every rule is cited by a test", () => {
   const cited = new Set([...citations.map(({ id }) => id), ...citedByPage]);
   expect([...rules].filter((id) => !cited.has(id))).toEqual([]);

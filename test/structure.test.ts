@@ -1,8 +1,6 @@
 // Checks the rules of the codebase (docs/contribute/architecture.md, "Modules"): module imports, packages of each module, writers to stdout.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, normalize, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 
 interface Module {
@@ -145,24 +143,6 @@ test("only commands write to stdout", () => {
     ),
   );
   expect(writers.map(({ path }) => path).filter((path) => !MAY_WRITE_STDOUT.test(path))).toEqual([]);
-});
-
-test("the linter rejects a type assertion, but accepts `as const`", () => {
-  expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
-  const folder = mkdtempSync(join(tmpdir(), "no-as-"));
-  const biome = resolve("node_modules/.bin/biome");
-  const passesLint = (code: string): boolean => {
-    writeFileSync(join(folder, "a.ts"), code);
-    return spawnSync(biome, ["lint", "a.ts"], { cwd: folder, stdio: "ignore" }).status === 0;
-  };
-  try {
-    writeFileSync(join(folder, "biome.json"), JSON.stringify({ root: true, plugins: [resolve("scripts/no-as.grit")] }));
-    expect(passesLint('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
-    expect(passesLint("export const one = [JSON.parse('1') as number];\n")).toBe(false);
-    expect(passesLint("export const one = <number>JSON.parse('1');\n")).toBe(false);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 });
 
 test("code for serving over HTTP is loaded only on request", () => {
