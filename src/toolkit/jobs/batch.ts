@@ -40,12 +40,23 @@ export const stateSuffix = (state: string): string => (state === "" ? "" : ` (${
 /** Time for the requests of a call that does not wait, in seconds. */
 const REQUEST_SECONDS = 5;
 
+/** A call that ends after its `waitSeconds`. */
+export interface TimedCall {
+  readonly ctx: ToolContext;
+  /** Returns how many of the `waitSeconds` remain; 0 if they have passed. */
+  secondsLeft(): number;
+}
+
 /** Limits a call to `waitSeconds` (5 s if 0), even if a request receives no response. An action in flight continues in the background. */
-export function withWaitLimit(ctx: ToolContext, waitSeconds: number): ToolContext {
+export function limitCall(waitSeconds: number, ctx: ToolContext): TimedCall {
   const { timing } = ctx.api;
+  const startedAt = timing.clockMs();
   const limitMs = (waitSeconds === 0 ? REQUEST_SECONDS : waitSeconds) * 1_000;
-  const deadlineAt = Math.min(ctx.deadlineAt, timing.clockMs() + limitMs - Math.min(ANSWER_MS, limitMs / 10));
-  return { ...ctx, deadlineAt, actionDeadlineAt: ctx.actionDeadlineAt ?? ctx.deadlineAt };
+  const deadlineAt = Math.min(ctx.deadlineAt, startedAt + limitMs - Math.min(ANSWER_MS, limitMs / 10));
+  return {
+    ctx: { ...ctx, deadlineAt, actionDeadlineAt: ctx.actionDeadlineAt ?? ctx.deadlineAt },
+    secondsLeft: () => Math.max(0, waitSeconds - (timing.clockMs() - startedAt) / 1_000),
+  };
 }
 
 /** Time that is reserved at the end of a call for its response. */
@@ -56,10 +67,6 @@ export const withTimeToAnswer = (ctx: ToolContext): ToolContext => ({
   ...ctx,
   deadlineAt: ctx.deadlineAt - ANSWER_MS,
 });
-
-/** Returns how many of the seconds since `startedAt` (milliseconds) remain; negative if they have passed. */
-export const secondsLeft = (seconds: number, startedAt: number, timing: Timing): number =>
-  seconds - (timing.clockMs() - startedAt) / 1_000;
 
 /** Minimum time to send an action and receive its response. */
 export const MIN_ACTION_MS = 5_000;

@@ -13,7 +13,7 @@ import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { operatorNeededText } from "../describe/job.ts";
 import { type NextStep, type Replay, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { MIN_ACTION_MS, runWorkers, secondsLeft, withWaitLimit } from "./batch.ts";
+import { limitCall, MIN_ACTION_MS, runWorkers, type TimedCall } from "./batch.ts";
 
 /** Maximum number of rows of one call that are in progress at a time. */
 const MAX_IN_FLIGHT = 4;
@@ -95,24 +95,15 @@ export async function runRows<Result extends { readonly failure?: Failure | unde
   return results;
 }
 
-/** One call for many rows. */
-export interface Bulk {
-  /** The context of the call, which ends after `waitSeconds`. */
-  readonly ctx: ToolContext;
+/** One call for many rows. No time is left after it was stopped. */
+export interface Bulk extends TimedCall {
   readonly stopRule: StopRule;
-  /** Returns how many of the `waitSeconds` remain; 0 after the call was stopped. */
-  secondsLeft(): number;
 }
 
 export function startBulk(waitSeconds: number, toolContext: ToolContext): Bulk {
-  const { timing } = toolContext.api;
-  const startedAt = timing.clockMs();
+  const { ctx, secondsLeft } = limitCall(waitSeconds, toolContext);
   const stopRule = createStopRule();
-  return {
-    ctx: withWaitLimit(toolContext, waitSeconds),
-    stopRule,
-    secondsLeft: () => (stopRule.reason ? 0 : Math.max(0, secondsLeft(waitSeconds, startedAt, timing))),
-  };
+  return { ctx, stopRule, secondsLeft: () => (stopRule.reason ? 0 : secondsLeft()) };
 }
 
 /** What the single operation did. `refused`: the same request would be rejected again. */

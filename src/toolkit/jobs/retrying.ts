@@ -8,7 +8,7 @@ import { jobStatus, retryRefusalText } from "../describe/job.ts";
 import { type ActionResult, callText, type ToolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
-import { readJob, secondsLeft } from "./batch.ts";
+import { limitCall, readJob } from "./batch.ts";
 import { describeJobWith, findKnownRetry } from "./job-history.ts";
 import { waitForMadeJob } from "./waiting.ts";
 
@@ -56,10 +56,9 @@ export async function retryAndWait(
   { waitSeconds = 0, ...args }: RetryArguments & { readonly waitSeconds?: number },
   ctx: ToolContext,
 ): Promise<ToolResult<Job>> {
-  const { timing } = ctx.api;
-  const startedAt = timing.clockMs();
+  const { secondsLeft } = limitCall(waitSeconds, ctx);
   const made = await retryJob(args, ctx);
-  const seconds = secondsLeft(waitSeconds, startedAt, timing);
-  if (seconds <= 0 || ctx.followsTasks === true) return made;
+  const seconds = secondsLeft();
+  if (seconds === 0 || ctx.followsTasks === true) return made;
   return await waitForMadeJob(made, seconds, describeJobWith(ctx), ctx);
 }

@@ -19,7 +19,7 @@ import { pollResource } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
+import { limitCall, mapConcurrently, readJob, readOffer, type TimedCall } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput, rethrowUnreadable } from "./inputs.ts";
 import { describeJobWith } from "./job-history.ts";
 import { findOfferErrors } from "./offer-validation.ts";
@@ -134,11 +134,8 @@ const SUBMISSION_MS = 2_000;
 const SUBMISSION_SHARE = 0.25;
 
 /** One call of run_job, or of submit_job with files. */
-interface JobRun extends RunOptions {
+interface JobRun extends RunOptions, TimedCall {
   readonly args: RunArguments;
-  readonly ctx: ToolContext;
-  /** Returns the seconds that remain of the call's `waitSeconds`. */
-  readonly secondsLeft: () => number;
   /** The ids of the inputs that the call has registered so far. */
   readonly registered: string[];
   /** Sentences about files that the call registered again, because the outcome of an earlier registration is unknown. */
@@ -316,19 +313,13 @@ export async function runJob(
   options: RunOptions,
   toolContext: ToolContext,
 ): Promise<(ToolResult<Job> | ToolResult<Input>) & { readonly inputNote?: string }> {
-  const { timing } = toolContext.api;
-  const startedAt = timing.clockMs();
-  const { waitSeconds } = options;
-  const ctx = withWaitLimit(toolContext, waitSeconds);
-  const own: JobRun = {
-    ...{ args, ctx, ...options, registered: [], registeredAgain: [], isSubmitted: false },
-    secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing),
-  };
+  const call = limitCall(options.waitSeconds, toolContext);
+  const own: JobRun = { ...call, args, registered: [], registeredAgain: [], isSubmitted: false, ...options };
   try {
     const result = await run(own);
     const [inputNote] = own.registeredAgain;
     return inputNote === undefined ? result : { ...result, inputNote: render(inputNote, AGENT) };
   } catch (error) {
-    throw withEarlierSteps(own, toStepFailure(error, ctx));
+    throw withEarlierSteps(own, toStepFailure(error, call.ctx));
   }
 }
