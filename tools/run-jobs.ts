@@ -5,7 +5,7 @@ import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/e
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import { formatCount } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
-import { AGENT, render } from "../src/core/text.ts";
+import { AGENT, render, say } from "../src/core/text.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
@@ -67,9 +67,9 @@ type RunManyArguments = z.output<typeof input>;
 /** Throws Failure if the recipe has several ports or could not be read, or if the parameters do not fit. */
 async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<string> {
   const offer = await readOffer(args.recipeVersionId, ctx);
-  const port = args.port ?? onlyPort(offer, "Call run_job for each file instead, with an input for each port.");
+  const port = args.port ?? onlyPort(offer, say`Call run_job for each file instead, with an input for each port.`);
   const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
-  await validateAgainstOffer(offer, job, "The jobs do not fit the recipe.", "inputs", ctx);
+  await validateAgainstOffer(offer, job, say`The jobs do not fit the recipe.`, "inputs", ctx);
   return port;
 }
 
@@ -108,7 +108,11 @@ async function runFile(
       ? []
       : await watchJobs([id], { until: "all", known: [made.job] }, bulk);
     const { cells, ...row } = jobRow(file, id, now, ctx);
-    return { made, ...row, cells: { ...cells, ...(made.inputNote !== undefined && { note: made.inputNote }) } };
+    return {
+      made,
+      ...row,
+      cells: { ...cells, ...(made.inputNote !== undefined && { note: render(made.inputNote, AGENT) }) },
+    };
   }
   const { state, id: inputId } = made.data;
   const isUnfinished = state === "WAITING_SCAN";

@@ -96,7 +96,7 @@ interface ResultFacts {
   /** The id of that resource. */
   readonly createdId?: string;
   /** A sentence about an earlier attempt or identical call, if there was one. The summary starts with it. */
-  readonly notice?: Words | undefined;
+  readonly notice?: Text | undefined;
   /** Present if nothing was sent, because an identical call ran before. */
   readonly replay?: Replay;
   /** True if nothing was sent. Also covers calls of several actions. */
@@ -300,7 +300,7 @@ export async function resourceResult<T extends object>(
     dataText(shown),
   ];
   return toolResult(data, {
-    summary: join([notice === undefined ? undefined : toText(notice), summary]),
+    summary: join([notice, summary]),
     fields: { data: shown, action },
     requestId: meta.requestId,
     isFull,

@@ -15,7 +15,7 @@ import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { withTimeout } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
-import { call, join, own, quoted, raw, say, type Text, toText, type Words, withKey } from "../core/text.ts";
+import { call, join, own, quoted, raw, say, type Text, withKey } from "../core/text.ts";
 import { toCallRequest } from "./arguments.ts";
 import {
   type ActionResult,
@@ -41,7 +41,7 @@ export interface ActionRun<T, E extends ResourceEndpoint<T>> {
   readonly describe: Describe<T>;
   readonly status: (resource: T) => Status;
   /** Advice on how an agent can find out whether an old action took effect. */
-  readonly findOut: Words;
+  readonly findOut: Text;
   /** Checks a new action before it is sent; a resumed action was checked before. Throws Failure. */
   readonly check?: () => Promise<void>;
   /** See `ActionDescriptor`. */
@@ -87,7 +87,7 @@ function replayNotice(
   const ran =
     finding === undefined
       ? say`Not run again: ${own(isSame ? "an identical" : "a similar")} call ran ${ago}${!isSame && say`, with ${notes}`}.`
-      : say`Not run again. ${toText(finding)}`;
+      : say`Not run again. ${raw(finding)}`;
   const offer = mayOffer && isKeyless && say`To run it again, ${withKey(deriveRepeatKey(idempotencyKey))}.`;
   return join([ran, state === undefined && NOT_READ, offer]);
 }
@@ -168,12 +168,7 @@ async function performInTime<T>(
 }
 
 /** Failure for an action that took effect, but whose answer and resource cannot be read. */
-const unreadableResourceFailure = (
-  id = "",
-  idempotencyKey: string,
-  drift: readonly string[],
-  findOut: Words,
-): Failure =>
+const unreadableResourceFailure = (id = "", idempotencyKey: string, drift: readonly string[], findOut: Text): Failure =>
   new Failure({
     kind: "contract_violation",
     message: join([
@@ -183,7 +178,7 @@ const unreadableResourceFailure = (
     retryable: false,
     sideEffect: "done",
     idempotencyKey,
-    next: say`Do not repeat it under a new key: it was accepted. ${toText(findOut)}`,
+    next: say`Do not repeat it under a new key: it was accepted. ${findOut}`,
   });
 
 /** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */

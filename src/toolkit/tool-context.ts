@@ -4,7 +4,7 @@ import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
-import type { Words } from "../core/text.ts";
+import type { Text } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { RecipeOfferCache, RetryCache } from "./caches.ts";
@@ -38,7 +38,7 @@ export interface Progress {
 export interface ActionCallResult {
   readonly createdId?: string;
   /** A sentence about an earlier attempt or an earlier identical call, if there was one. */
-  readonly notice?: Words | undefined;
+  readonly notice?: Text | undefined;
   /** Present if nothing was sent, because an identical call ran before. */
   readonly replay?: object;
 }

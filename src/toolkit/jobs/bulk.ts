@@ -7,7 +7,7 @@ import type { Job } from "../../contract/jobs.ts";
 import { countPart, formatCount } from "../../core/counts.ts";
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { join, say, toText, type Words } from "../../core/text.ts";
+import { join, say, type Text, toText, type Words } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { operatorNeededText } from "../describe/job.ts";
@@ -131,7 +131,7 @@ export interface BulkRow extends SingleResult {
   readonly isUnsent?: boolean;
   readonly replay?: Replay | undefined;
   /** A sentence about an earlier attempt, or an earlier identical call, of an action that is not a replay. */
-  readonly notice?: Words | undefined;
+  readonly notice?: Text | undefined;
   /** True if an unresolved identical call was resolved under its own key, instead of using the key of this call. */
   readonly hasUnusedKey?: boolean;
 }
@@ -372,7 +372,7 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
       promise,
       sentences: [
         replayedText(rows, report),
-        notices[0] && say`${countPart(notices.length, noun)}: ${toText(notices[0])}`,
+        notices[0] && say`${countPart(notices.length, noun)}: ${notices[0]}`,
         unusedKeyText(rows.filter(({ hasUnusedKey }) => hasUnusedKey).length),
         ...sentences,
       ],

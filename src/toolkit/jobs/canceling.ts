@@ -7,7 +7,7 @@ import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/jo
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
-import { AGENT, call, join, render, say, toText } from "../../core/text.ts";
+import { AGENT, call, join, render, say } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { isJobInProgress, stagePositionText, TERMINAL_STATES } from "../describe/job.ts";
@@ -146,7 +146,7 @@ export async function requestCancellation(args: CancelArguments, ctx: ToolContex
           status: operationStatus,
           readNow: (operationId) => ctx.api.call(getMicPublicOperation, { path: { operationId } }, ctx),
           readsItself: true,
-          findOut: "get_job shows whether the job is CANCELLED.",
+          findOut: say`get_job shows whether the job is CANCELLED.`,
           async ifMatch() {
             if (version === undefined) {
               const job = (await readJob(jobId, ctx)).value.data;
@@ -202,7 +202,7 @@ export async function cancelJob(
       const isInProgress = operationStatus(operation).isInProgress && !isJobInProgress(job);
       return {
         ...description,
-        summary: join([toText(summary), toText(description.summary)]),
+        summary: join([summary, description.summary]),
         nextStep: isInProgress ? nextStep : description.nextStep,
       };
     };

@@ -31,7 +31,7 @@ export const registerInput = (args: ActionArguments, ctx: ToolContext): Promise<
     traits: registerTraits,
     describe: describeInput,
     status: inputStatus,
-    findOut: "No tool lists inputs. Registering the same file again makes another input of it, which does no harm.",
+    findOut: say`No tool lists inputs. Registering the same file again makes another input of it, which does no harm.`,
     readNow: (inputId) => ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx),
   });
 

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import type { Job } from "../../contract/jobs.ts";
 import { parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
-import type { Text } from "../../core/text.ts";
+import { say, type Text } from "../../core/text.ts";
 import { TOOL_NAMES, type ToolName } from "../../core/tool-names.ts";
 import { isJobInProgress, TERMINAL_STATES } from "../describe/job.ts";
 import { resourceResult, type ToolResult } from "../results.ts";
@@ -68,7 +68,7 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
   const answer = await readJob(jobId, ctx);
   const { data: job } = answer.value;
   // The result equals the one that the starting call would have returned if it had waited.
-  const notice = action.replayed ? "Not run again: the job was started before." : undefined;
+  const notice = action.replayed ? say`Not run again: the job was started before.` : undefined;
   const describe = describeJobWith(ctx, { isRun: tool === "run_job" });
   const result = await resourceResult(answer, describe, { action, notice });
   const facts: JobTaskStateBase = {

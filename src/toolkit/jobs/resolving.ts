@@ -88,7 +88,7 @@ async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments,
     const made = await ctx.callActionTool(tool, { ...args, idempotencyKey, ...noWait }, ctx);
     if (!made) return { outcome: "not resolvable", finding: say`This version of mic-mcp has no tool ${tool}.` };
     const { createdId, replay, notice } = made;
-    const finding = replay || notice === undefined ? say`Resolved: the action ran once.` : toText(notice);
+    const finding = replay || notice === undefined ? say`Resolved: the action ran once.` : notice;
     return { outcome: "resolved", createdId, finding };
   } catch (error) {
     return await findingAfterFailure(action, toStepFailure(error, ctx), resolveArgs, ctx);

@@ -3,6 +3,7 @@ import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
+import { say } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { jobStatus, retryRefusalText } from "../describe/job.ts";
 import { type ActionResult, callText, type ToolResult } from "../results.ts";
@@ -38,7 +39,7 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
       describe: describeJobWith(ctx),
       status: jobStatus,
       readNow: (id) => readJob(id, ctx),
-      findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
+      findOut: say`Look with list_jobs for a job whose retryOfBatchId (view full) is this job.`,
     });
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "conflict" || error.facts.status !== 409) throw error;

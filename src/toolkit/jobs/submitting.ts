@@ -10,7 +10,7 @@ import type { Job } from "../../contract/jobs.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { AGENT, join, quoted, render, say, type Text, toText, type Words } from "../../core/text.ts";
+import { join, quoted, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { parameterValuesText } from "../arguments.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
@@ -70,7 +70,7 @@ const validationTimeout = (): Failure =>
 export async function validateAgainstOffer(
   offer: RecipeOffer | undefined,
   job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
-  message: Words,
+  message: Text,
   bindings: "inputBindings" | "inputs",
   ctx: ToolContext,
 ): Promise<void> {
@@ -107,7 +107,7 @@ export async function submitJob(
     references,
     readNow: (jobId) => readJob(jobId, ctx),
     readsItself: describeRun !== undefined,
-    findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
+    findOut: say`Look with list_jobs (view full) for a job created at that time with this recipe version.`,
     async check() {
       await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, MISFIT, "inputBindings", ctx);
     },
@@ -217,7 +217,7 @@ function withRegisteredAgain<T>({ registeredAgain }: JobRun, describe: Describe<
   if (registeredAgain.length === 0) return describe;
   return async (...state) => {
     const described = await describe(...state);
-    return { ...described, summary: join([toText(described.summary), ...registeredAgain]) };
+    return { ...described, summary: join([described.summary, ...registeredAgain]) };
   };
 }
 
@@ -229,7 +229,7 @@ async function inputNotReady(run: JobRun, { port, inputId }: PortInput): Promise
   const describe: Describe<Input> = (input, readAt) => {
     const { summary, nextStep, fields, link } = describeInput(input, readAt);
     return {
-      summary: say`No job was submitted. Port ${quoted(port)}: ${toText(summary)}`,
+      summary: say`No job was submitted. Port ${quoted(port)}: ${summary}`,
       nextStep: inputStatus(input).isInProgress
         ? { ...again, why: say`waits for the scan, then submits the job` }
         : nextStep,
@@ -299,7 +299,7 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
 }
 
 /** Returns the recipe's only port. Throws Failure if it has several, or if the recipe could not be read. */
-export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: Words): string {
+export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: Text): string {
   const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
   if (only !== undefined && others.length === 0 && InputBinding.shape.port.safeParse(only).success) return only;
   throw others.length === 0
@@ -312,13 +312,13 @@ export async function runJob(
   args: RunArguments,
   options: RunOptions,
   toolContext: ToolContext,
-): Promise<(ToolResult<Job> | ToolResult<Input>) & { readonly inputNote?: string }> {
+): Promise<(ToolResult<Job> | ToolResult<Input>) & { readonly inputNote?: Text }> {
   const call = limitCall(options.waitSeconds, toolContext);
   const own: JobRun = { ...call, args, registered: [], registeredAgain: [], isSubmitted: false, ...options };
   try {
     const result = await run(own);
     const [inputNote] = own.registeredAgain;
-    return inputNote === undefined ? result : { ...result, inputNote: render(inputNote, AGENT) };
+    return inputNote === undefined ? result : { ...result, inputNote };
   } catch (error) {
     throw withEarlierSteps(own, toStepFailure(error, call.ctx));
   }
