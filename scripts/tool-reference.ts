@@ -91,10 +91,11 @@ function formatType(value: unknown): string {
 function formatParameters(tool: Tool): string {
   const { properties = {}, required = [] } = Schema.parse(tool.inputSchema());
   const rows = Object.entries(properties).map(([name, property]) => {
-    const { description = MEANING_OF_NAME[name] } = Schema.parse(property);
+    const { description = MEANING_OF_NAME[name], enum: values } = Schema.parse(property);
     const longer = MEANINGS[`${tool.name} ${name}`] ?? MEANINGS[name];
     const isDefault = longer !== undefined && /^Default \d+\.$/.test(description ?? "");
-    const meaning = isDefault ? `${longer} ${description}` : (longer ?? description);
+    // Values without a description explain themselves.
+    const meaning = isDefault ? `${longer} ${description}` : (longer ?? description ?? (values && ""));
     if (meaning === undefined) throw new Error(`MEANINGS in ${import.meta.filename} needs ${name} of ${tool.name}`);
     const isRequired = required.includes(name) && name !== "workspaceId";
     return `| \`${name}\`${isRequired ? " (required)" : ""} | ${escapeTableCell(formatType(property))} | ${escapeTableCell(meaning)} |`;

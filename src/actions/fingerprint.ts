@@ -1,6 +1,6 @@
 // The request fingerprint is equal for calls that do the same, whatever their notes and spelling (docs/interface.md, "Deduplication").
 import { createHash } from "node:crypto";
-import type { Endpoint, ParameterName } from "../contract/endpoints/endpoint.ts";
+import type { Endpoint, OptionalParameterName, ParameterName } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 
 /** The arguments of a tool, without the idempotencyKey. */
@@ -37,7 +37,11 @@ export function differingArguments(one: string, other: string): string[] {
 interface Identifying {
   readonly default?: unknown;
 }
-export const identifies = (argument: Identifying = {}): Identifying => argument;
+export function identifies(): Identifying;
+export function identifies(argument: Required<Identifying>): Required<Identifying>;
+export function identifies(argument: Identifying = {}): Identifying {
+  return argument;
+}
 
 /** What identifies one tool's actions. */
 export interface ActionTraits<Name extends string = string> {
@@ -47,8 +51,10 @@ export interface ActionTraits<Name extends string = string> {
   readonly arguments: Readonly<Record<Name, Identifying | "note">>;
 }
 
-/** The traits of the actions of an endpoint: all its parameters and body fields are named. */
-export type TraitsOf<E extends Endpoint> = ActionTraits<ParameterName<E>>;
+/** The traits of the actions of an endpoint: all its parameters and body fields are named, and optional ones have a default (null: none). */
+export type TraitsOf<E extends Endpoint> = ActionTraits<ParameterName<E>> & {
+  readonly arguments: Readonly<Record<OptionalParameterName<E>, Required<Identifying> | "note">>;
+};
 
 const identifyingArguments = (traits: ActionTraits) =>
   Object.entries(traits.arguments).flatMap(([name, role]) => (role === "note" ? [] : [[name, role] as const]));

@@ -120,12 +120,22 @@ test("a call with the default of an argument is identical to one without the arg
   expect(high?.fingerprint).not.toBe(absent?.fingerprint);
 });
 
-test("traits that leave out a body field of the endpoint do not compile", () => {
+test("traits without a body field, or without the default of an optional one, do not compile", () => {
   const named = { workspaceId: identifies(), recipeVersionId: identifies(), inputBindings: identifies() };
+  const required = { ...named, parameterValues: identifies() };
   const traits: TraitsOf<typeof createMicJob> = {
     targetArgument: "recipeVersionId",
     // @ts-expect-error clientReference is not classified.
-    arguments: { ...named, parameterValues: identifies() },
+    arguments: required,
   };
-  expect(Object.keys(traits.arguments)).toHaveLength(4);
+  const others: TraitsOf<typeof createMicJob> = {
+    targetArgument: "recipeVersionId",
+    // @ts-expect-error clientReference is optional: its default is needed.
+    arguments: { ...required, clientReference: identifies() },
+  };
+  const valid: TraitsOf<typeof createMicJob> = {
+    targetArgument: "recipeVersionId",
+    arguments: { ...required, clientReference: identifies({ default: null }) },
+  };
+  expect([traits, others, valid].map((each) => Object.keys(each.arguments).length)).toEqual([4, 5, 5]);
 });

@@ -59,6 +59,17 @@ export type ParameterName<E extends Endpoint> = string &
     | (E["body"] extends Fields ? keyof E["body"]["shape"] : never)
   );
 
+/** The names of the optional ones. */
+export type OptionalParameterName<E extends Endpoint> = {
+  [N in ParameterName<E>]: E["body"] extends z.ZodObject<infer S>
+    ? N extends keyof S
+      ? undefined extends z.input<S[N]>
+        ? N
+        : never
+      : never
+    : never;
+}[ParameterName<E>];
+
 /** Accepts no parameters. */
 const noParameters = z.strictObject({});
 
