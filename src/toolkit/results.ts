@@ -166,8 +166,7 @@ function dataText(data: unknown): string {
   return [compactJson(Object.fromEntries(fields.filter(([, part]) => !isTable(part)))), ...tables].join("\n");
 }
 
-interface ResultParts extends Omit<Advice, "summary">, ResultFacts {
-  readonly summary: Words;
+interface ResultParts extends Advice, ResultFacts {
   /** Default: the data. */
   readonly fields?: object;
   readonly lines?: ToolResult["lines"];
@@ -177,8 +176,8 @@ interface ResultParts extends Omit<Advice, "summary">, ResultFacts {
 /** Builds the result of every tool. */
 export const toolResult = <T extends object>(
   data: T,
-  { summary, fields = data, lines = [], drift = [], ...facts }: ResultParts,
-): ToolResult<T> => ({ data, summary: toText(summary), fields, lines, drift, ...facts });
+  { fields = data, lines = [], drift = [], ...facts }: ResultParts,
+): ToolResult<T> => ({ data, fields, lines, drift, ...facts });
 
 /** Who reads a result: the offered tools, and the default workspace, which a call may leave out. */
 export interface ResultReader extends Reader {
