@@ -28,7 +28,6 @@ import {
 } from "../src/toolkit/describe/job.ts";
 import { missingIdNote } from "../src/toolkit/id-hints.ts";
 import {
-  actionsResult,
   type Bulk,
   type BulkRow,
   type RowOutcome,
@@ -37,6 +36,7 @@ import {
   type SingleResult,
   startBulk,
 } from "../src/toolkit/jobs/bulk.ts";
+import { actionsResult } from "../src/toolkit/jobs/bulk-results.ts";
 import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
 import { findKnownRetry } from "../src/toolkit/jobs/job-history.ts";
 import {

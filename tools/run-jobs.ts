@@ -17,7 +17,6 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeInput } from "../src/toolkit/describe/input.ts";
 import { readOffer } from "../src/toolkit/jobs/batch.ts";
 import {
-  actionsResult,
   type Bulk,
   type BulkRow,
   type RowOutcome,
@@ -25,6 +24,7 @@ import {
   type SingleResult,
   startBulk,
 } from "../src/toolkit/jobs/bulk.ts";
+import { actionsResult } from "../src/toolkit/jobs/bulk-results.ts";
 import { onlyPort, runJob, submissionArguments, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
   isInProgress,

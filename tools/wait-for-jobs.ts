@@ -5,7 +5,8 @@ import { formatRecordTable } from "../src/core/table.ts";
 import { jobIds, LONG_WAIT_SECONDS, longWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { explainMissingId, missingIdNote } from "../src/toolkit/id-hints.ts";
-import { bulkResult, startBulk } from "../src/toolkit/jobs/bulk.ts";
+import { startBulk } from "../src/toolkit/jobs/bulk.ts";
+import { bulkResult } from "../src/toolkit/jobs/bulk-results.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import {
   isInProgress,

@@ -54,9 +54,8 @@ export function createPause(timing: Timing, cooldown?: Cooldown) {
 
   /** Returns the milliseconds that the API asked to wait before this operation (default: any operation). */
   function requestedMs(operationId?: string): number {
-    if (requested.size === 0) return 0;
-    const ends = operationId === undefined ? [...requested.values()] : [requested.get(operationId) ?? 0];
-    return Math.max(0, Math.max(...ends) - timing.clockMs());
+    const ends = operationId === undefined ? requested.values() : [requested.get(operationId) ?? 0];
+    return Math.max(0, ...[...ends].map((untilAt) => untilAt - timing.clockMs()));
   }
 
   /** Returns how long a request of this call must wait. A wait that does not fit into the call is not awaited: the API decides. */
@@ -80,14 +79,16 @@ export function createPause(timing: Timing, cooldown?: Cooldown) {
     waitMs,
     /** Waits until a request may be sent; returns undefined if that is now. Rejects with Failure if the shared cooldown is too long. */
     beforeRequest(operationId: string, context: CallContext): Promise<void> | undefined {
+      if (cooldown === undefined && requested.size === 0) return undefined;
       const sharedMs = cooldown?.leftMs() ?? 0;
       if (typeof sharedMs === "number" && sharedMs <= 0 && waitMs(context, operationId) === 0) return undefined;
       return awaitEnd(operationId, context);
     },
     /** Shares the cooldown that a response asks for. Returns undefined if it asks for none. */
     share({ status, headers }: Pick<WireResponse, "status" | "headers">): Promise<void> | undefined {
-      const seconds = cooldown && status === TOO_MANY_REQUESTS ? parseRetryAfter(headers, timing.now()) : undefined;
-      return seconds === undefined ? undefined : cooldown?.record(Math.min(seconds * 1_000, MAX_COOLDOWN_MS));
+      if (cooldown === undefined || status !== TOO_MANY_REQUESTS) return undefined;
+      const seconds = parseRetryAfter(headers, timing.now());
+      return seconds === undefined ? undefined : cooldown.record(Math.min(seconds * 1_000, MAX_COOLDOWN_MS));
     },
     /** Records the wait that a failed attempt asks for. A shorter one does not shorten a longer one. */
     request(operationId: string, { retryAfterSeconds }: FailureFacts): void {

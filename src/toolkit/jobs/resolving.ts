@@ -13,7 +13,8 @@ import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { hasTimeToAct, mapConcurrently, readState, stateSuffix, withTimeToAnswer } from "./batch.ts";
-import { bulkResult, createStopRule, runRows, type StopRule } from "./bulk.ts";
+import { createStopRule, runRows, type StopRule } from "./bulk.ts";
+import { bulkResult } from "./bulk-results.ts";
 import { REGISTER } from "./inputs.ts";
 import {
   type Finding,

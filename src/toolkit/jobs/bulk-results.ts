@@ -1,0 +1,188 @@
+// This module builds the results of calls for many rows: the counts, what stopped the call, and when to call again. It states facts of the
+// API's response and does not interpret its codes.
+import { formatDuration } from "../../actions/deduplication-window.ts";
+import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
+import type { Job } from "../../contract/jobs.ts";
+import { countPart, formatCount } from "../../core/counts.ts";
+import { Failure } from "../../core/failure.ts";
+import { formatRecordTable } from "../../core/table.ts";
+import { join, say, toText, type Words } from "../../core/text.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { operatorNeededText } from "../describe/job.ts";
+import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import type { ToolContext } from "../tool-context.ts";
+import type { Bulk, BulkRow } from "./bulk.ts";
+
+/** Default wait after a response that shows an outage. */
+const DEFAULT_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 366 * 24 * 3_600_000;
+
+function waitMsAfter({ facts: { retryAfterSeconds, retryable, status = 0, at } }: Failure): number {
+  if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1_000;
+  return retryable && (status >= 500 || status === 429 || at !== undefined) ? DEFAULT_WAIT_MS : 0;
+}
+
+/** Returns the milliseconds after which a call for these rows is useful again; 0 if the call can be repeated immediately. */
+const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api">): number =>
+  failures.length === 0 ? 0 : Math.max(api.pause.leftMs(), ...failures.map(waitMsAfter));
+
+/** "Call again after 23:55 UTC (in 150 min)". */
+function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): string {
+  const minutes = Math.ceil(Math.min(waitMs, MAX_WAIT_MS) / 60_000);
+  const nowMs = timing.now();
+  const [today] = new Date(nowMs).toISOString().split("T");
+  const [date, time = ""] = new Date(Math.ceil(nowMs / 60_000 + minutes) * 60_000).toISOString().split("T");
+  return `Call again after ${date === today ? "" : `${date} `}${time.slice(0, 5)} UTC (in ${minutes} min)`;
+}
+
+/** 'Stopped: the API answered HTTP 429 (code "QUOTA_EXHAUSTED") and asks to wait 9000 s.' */
+function stoppedText({ facts, message }: Failure): string {
+  const { at, status, code, retryAfterSeconds } = facts;
+  if (status === undefined) return `Stopped: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  const sender = at === "token endpoint" ? "the token endpoint" : "the API";
+  const named = code === undefined ? "" : ` (code ${quote(code)})`;
+  const wait = retryAfterSeconds === undefined ? "" : ` and asks to wait ${retryAfterSeconds} s`;
+  return `Stopped: ${sender} answered HTTP ${status}${named}${wait}.`;
+}
+
+/** Returns when to call again, or whom to ask; undefined if a call at once makes sense. */
+function laterText(
+  { failures, mayContinue, promise }: Pick<BulkReport, "failures" | "mayContinue" | "promise">,
+  stop: Failure | undefined,
+  ctx: ToolContext,
+): Words | undefined {
+  if (stop && !stop.facts.retryable) {
+    // The cause has no advice to resolve this action: the others of the call would remain unknown.
+    return (stop.cause instanceof Failure ? stop.cause : stop).facts.next ?? [];
+  }
+  const waitMs = mayContinue && !stop ? 0 : waitMsOf(stop ? [stop, ...failures] : failures, ctx);
+  return stop || waitMs > 0 ? `${callAgainText(waitMs, ctx)}; ${promise}.` : undefined;
+}
+
+type Sentence = Words | false | undefined;
+
+interface BulkReport {
+  /** "3 files: 2 SUCCEEDED, 1 FAILED." */
+  readonly counts: Words;
+  /** Present if the call did nothing. If it was also stopped, it fails: "5 files were not sent." */
+  readonly nothingDone?: string | false;
+  /** The effects of earlier steps, if the call did nothing else. */
+  readonly earlierSteps?: string | undefined;
+  /** The failures of the rows that a repeated call continues. */
+  readonly failures: readonly Failure[];
+  /** True if a call at once makes progress in spite of these failures. */
+  readonly mayContinue: boolean;
+  /** Appended to the time of the next call: "no job runs twice". */
+  readonly promise: string;
+  readonly sentences?: readonly Sentence[];
+  /** The jobs that the result is about. */
+  readonly jobs?: readonly (Job | undefined)[];
+  /** Returns the call that makes sense at once. */
+  nextStep(): NextStep | undefined | Promise<NextStep | undefined>;
+  readonly lines?: ToolResult["lines"];
+  readonly isReplay?: boolean;
+}
+
+/** Builds the result of a call for many rows. Throws Failure if the call was stopped before it did anything. */
+export async function bulkResult<T extends object>(
+  data: T,
+  { counts, nothingDone, earlierSteps, sentences = [], jobs = [], nextStep, lines, isReplay, ...end }: BulkReport,
+  { ctx, stopRule: { reason: stop } }: Pick<Bulk, "ctx" | "stopRule">,
+): Promise<ToolResult<T>> {
+  const later = laterText(end, stop, ctx);
+  if (stop && typeof nothingDone === "string") {
+    const { idempotencyKey: _, fieldErrors: __, ...facts } = stop.facts;
+    const message = `${stoppedText(stop)} ${nothingDone}`;
+    throw new Failure({ ...facts, message, sideEffect: "none", earlierSteps, next: later }, { cause: stop.cause });
+  }
+  const all: readonly Sentence[] = [stop && stoppedText(stop), counts, ...sentences, operatorNeededText(jobs), later];
+  return toolResult(data, {
+    summary: join(all.map((sentence) => (sentence ? toText(sentence) : undefined))),
+    nextStep: later === undefined ? await nextStep() : undefined,
+    lines: lines ?? [],
+    ...(isReplay !== undefined && { isReplay }),
+  });
+}
+
+/**
+ * "Already run by an earlier identical call: 2, 12 h ago. To run them all again, pass idempotencyKey again-…." The key is offered only if the
+ * call had none.
+ */
+function replayedText(rows: readonly BulkRow[], { verb, done }: ActionReport): string | undefined {
+  const replays = rows.flatMap(({ replay }) => replay ?? []);
+  const [first] = replays;
+  if (first === undefined) return undefined;
+  const ages = replays.map(({ earlier }) => formatDuration(earlier.ageMs));
+  const upTo = ages.every((age) => age === ages[0]) ? "" : "up to ";
+  const age = formatDuration(Math.max(...replays.map(({ earlier }) => earlier.ageMs)));
+  const count = replays.length === rows.length ? "all" : replays.length;
+  const key = first.isKeyless
+    ? ` To ${verb} all again, pass idempotencyKey ${deriveRepeatKey(first.idempotencyKey)}.`
+    : "";
+  return `Already ${done} by an earlier identical call: ${count}, ${upTo}${age} ago.${key}`;
+}
+
+const unusedKeyText = (count: number): Sentence =>
+  count > 0 &&
+  `Resolved: ${formatCount(count, "outcome")} of identical calls. The new key was not used for these; to run them again, make this call again.`;
+
+interface ActionReport extends Pick<BulkReport, "counts" | "earlierSteps" | "promise" | "sentences"> {
+  /** What a row is: "file". */
+  readonly noun: string;
+  /** The name of the argument with the ids of the rows. */
+  readonly argument: string;
+  readonly verb: string;
+  /** "run", as in "Already run". */
+  readonly done: string;
+  /** Formats the rows that are shown (default: one for each). */
+  readonly format?: (rows: readonly BulkRow[]) => readonly Readonly<Record<string, unknown>>[];
+  /** Other failures of requests that a repeated call makes again. */
+  readonly otherFailures?: readonly Failure[];
+  readonly otherJobs?: readonly Job[];
+  /** More fields, each a list of rows. */
+  readonly more?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  /** Returns the call that makes sense at once. `unfinished`: the ids of rows that a repeated call continues. */
+  nextStep(unfinished: readonly string[]): NextStep | undefined | Promise<NextStep | undefined>;
+}
+
+/** Builds the result of a call that ran an action for each row. Throws Failure if the call was stopped before it sent anything. */
+export async function actionsResult(rows: readonly BulkRow[], report: ActionReport, bulk: Bulk) {
+  const { noun, argument, done, counts, sentences = [], earlierSteps, promise, otherFailures = [], more = {} } = report;
+  const { format = (shown) => shown.map(({ cells }) => cells), otherJobs = [], nextStep } = report;
+  const unfinished = rows.filter(({ isUnfinished }) => isUnfinished);
+  const unsent = rows.filter(({ isUnsent }) => isUnsent).map(({ id }) => id);
+  const results = format(rows.filter(({ isUnsent }) => !isUnsent));
+  const notices = rows.flatMap(({ notice }) => (notice === undefined ? [] : [notice]));
+  const notSent = unsent.length > 0 && { count: unsent.length, [argument]: unsent };
+  const lists = Object.entries(more).filter(([, list]) => list.length > 0);
+  const isUntouched = rows.length > 0 && rows.every(({ outcome }) => outcome === "not sent");
+  return await bulkResult(
+    { results, ...(notSent && { notSent }), ...Object.fromEntries(lists) },
+    {
+      counts,
+      nothingDone: isUntouched && `${formatCount(rows.length, `${noun} was`, `${noun}s were`)} not ${done}.`,
+      earlierSteps,
+      failures: [...unfinished.flatMap(({ failure }) => failure ?? []), ...otherFailures],
+      // A call at once makes sense if a row made progress in this one, and another may.
+      mayContinue:
+        unfinished.some(({ failure }) => !failure) &&
+        rows.some(({ outcome, failure }) => !failure && outcome !== "not sent"),
+      promise,
+      sentences: [
+        replayedText(rows, report),
+        notices[0] && say`${countPart(notices.length, noun)}: ${notices[0]}`,
+        unusedKeyText(rows.filter(({ hasUnusedKey }) => hasUnusedKey).length),
+        ...sentences,
+      ],
+      jobs: [...rows.map(({ job }) => job), ...otherJobs],
+      nextStep: () => nextStep(unfinished.map(({ id }) => id)),
+      lines: [
+        results.length > 0 ? formatRecordTable(results) : undefined,
+        notSent ? `notSent ${unsent.length}: ${unsent.map((id) => formatToken(id)).join(", ")}` : undefined,
+        ...lists.map(([name, list]) => `${name}:\n${formatRecordTable(list)}`),
+      ],
+      isReplay: rows.length > 0 && rows.every(({ replay }) => replay),
+    },
+    bulk,
+  );
+}
