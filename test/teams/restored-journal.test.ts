@@ -100,13 +100,17 @@ describeWithPostgres("a restored journal", (postgres) => {
       return { place, database, check, listActions };
     }
 
-    test("a running instance is not ready after a later version has changed the tables, and advises what a deployment can do", async () => {
-      const { place, database, check, listActions } = await setUp();
+    test("a running instance is not ready after a later version has changed the tables, and its actions advise what a deployment can do", async () => {
+      const { place, database, check } = await setUp();
       const instance = await instanceForTest(place);
       expect(await check(instance)).toMatchObject({ status: "ok" });
+      const client = await connectCaller(instance, createCaller("ann", ["reds"]));
       await database.query("INSERT INTO journal_version (version, needs) VALUES (999, 999)");
       expect(await check(instance)).toMatchObject({ status: "failed", reason: expect.stringContaining("version 999") });
-      expect(await listActions(await instanceForTest(place))).toContain("MIC_DATABASE_URL");
+      const input = { inputKind: "M4_FILE", referenceId: place.emulator.fileIds[0] };
+      const refused = await client.callTool("register_input", input);
+      expect(refused.error).toMatchObject({ kind: "unavailable", sideEffect: "none" });
+      expect(refused.text).toContain("MIC_DATABASE_URL");
     });
 
     test("a running instance detects that the database was restored, and reports the time range", async () => {
