@@ -39,6 +39,11 @@ export const TEAM_ACTIONS = [
   "rotate-keys",
   "check",
   "actions",
+  "audit",
+  "block",
+  "unblock",
+  "export",
+  "erase",
   "migrate",
 ] as const;
 export const INSTALL_CLIENTS = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "claude-desktop"] as const;
@@ -263,8 +268,12 @@ export const COMMANDS = {
       "rotate-secret TEAM": "replace the client secret, starting with the next token request",
       "rotate-keys": "encrypt every stored secret with the first key of MIC_SECRET_KEYS_FILE",
       "check [TEAM]": "decrypt each secret and request a token with it; exit with 0 only if all checks pass",
-      "actions TEAM":
-        "list the latest 50 actions of a team; the audit identifies their callers by the key of the action",
+      "actions [TEAM]": "list the latest 50 actions of a team or of all, with their users",
+      audit: "with --job: list who did what with a job or another resource",
+      "block SUBJECT": "let a user belong to no team, within 5 s, whatever their tokens and groups",
+      "unblock SUBJECT": "end that",
+      "export SUBJECT": "print what the database has of a user, as JSON",
+      "erase SUBJECT": "delete a user's subject, memberships and actions, except those that may still be repeated",
       migrate: "create or update the database tables; serve --teams does this at startup unless MIC_MIGRATE=off",
     },
     notes: [
@@ -278,6 +287,7 @@ export const COMMANDS = {
       "--member SUBJECT…": "subject of a member; repeat for each member",
       "--secret-stdin": "read the client secret from stdin (for scripts)",
       "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
+      "--job ID": "with audit: the id of the resource",
       "--dry-run": "with migrate: print the versions, and change nothing",
       "--state S": `with actions: list only this state: ${ACTION_STATES.join(", ")}`,
       ...JSON_FLAG,

@@ -24,6 +24,7 @@ import { createRefusals } from "./frontend/refusals.ts";
 import { createHealthCheck, readDegraded } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createActionObserver, createCallerActions } from "./tenancy/caller-actions.ts";
+import { createCallers } from "./tenancy/callers.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createTeamIdentity, createWorkspaceCheck } from "./tenancy/identity.ts";
@@ -74,6 +75,7 @@ export function composeTeams(deployment: Deployment) {
   const cooldowns = createCooldowns(database, now);
   const recordRefusal = createRefusals({ log, telemetry, monotonicMs: () => performance.now() });
   const audit = createAudit(database, log);
+  const callers = createCallers(database);
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = createUpstreamSecret(database, encryption, secretKeys);
@@ -127,6 +129,7 @@ export function composeTeams(deployment: Deployment) {
     const { team, identity, api, redactor } = parts;
     const auditor: Auditor = { caller, team: team?.name ?? "", client, traceId };
     const labels = { ...(team && { team: team.name }), caller, client };
+    if (team) void callers.record({ issuer, subject });
     const taskSubject = tokenSubjectOf(team?.name, caller);
     const callerProcess = {
       ...process,

@@ -3,6 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { JOURNAL_VERSION } from "../../src/actions/schema.ts";
+import { callerId } from "../../src/teams/caller.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
@@ -11,7 +12,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
-import { describeWithPostgres } from "./services.ts";
+import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 describeWithPostgres("mic-mcp teams", (postgres) => {
   async function setUp() {
@@ -41,7 +42,20 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     }
     const connect = async (...caller: Parameters<typeof createCaller>) =>
       connectCaller(await instanceForTest({ url, keys, emulator }), createCaller(...caller));
-    return { baseUrl, keys, red, blue, fileIds: red.assetIds, command, add, addRed, resolveWorkspace, connect };
+    const database = await databaseForTest(url);
+    return {
+      baseUrl,
+      keys,
+      red,
+      blue,
+      fileIds: red.assetIds,
+      command,
+      add,
+      addRed,
+      resolveWorkspace,
+      connect,
+      database,
+    };
   }
 
   test("teams add verifies the credentials, encrypts the secret and refuses a duplicate; teams list shows all except the secret", async () => {
@@ -159,9 +173,11 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { actions } = JSON.parse((await command("teams actions red --json")).stdout);
     const action = { state: "succeeded", tool: "register_input", attempts: 1, idempotencyKey: "key-0123456789" };
     expect(actions).toMatchObject([action, action]);
-    expect(new Set(actions.map(({ caller }: { caller: string }) => caller)).size).toBe(2);
+    const subjects = actions.map(({ caller, subject }: { caller: string; subject: string }) => [caller, subject]);
+    expect(subjects).toEqual(["bob", "ann"].map((subject) => [callerId(ISSUER, subject), subject]));
+    expect(JSON.parse((await command("teams actions --json")).stdout).actions).toEqual(actions);
     const { stdout } = await command("teams actions red --state succeeded");
-    expect(stdout).toMatch(/^state.*idempotencyKey\n.*register_input/);
+    expect(stdout).toMatch(/^team.*idempotencyKey\nred.*register_input/);
     expect(stdout).not.toContain("not-listed");
     for (const line of ["teams actions red --state unknown", "teams actions blue"])
       expect((await command(line)).stdout).toMatch(/^No actions/);
@@ -170,6 +186,60 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       stderr: expect.stringContaining("does not exist"),
     });
     expect((await command("teams actions red --state lost")).code).toBe(2);
+  });
+
+  test("teams actions counts an action of a process that has ended as unknown, as the metric and list_actions do", async () => {
+    const { command, addRed, connect, database, fileIds } = await setUp();
+    await addRed();
+    const client = await connect("ann", ["reds"]);
+    expect(
+      (await client.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileIds[0] })).error,
+    ).toBeUndefined();
+    await database.query("UPDATE actions SET state = 'in_progress', owner = 'dead', lease_until = 1");
+    const listed = JSON.parse((await command("teams actions --state unknown --json")).stdout);
+    expect(listed).toMatchObject({ actions: [{ state: "unknown", subject: "ann" }] });
+    expect((await command("teams actions red --state in_progress")).stdout).toMatch(/^No actions/);
+    expect((await client.callTool("list_actions")).structured).toMatchObject({
+      actions: [{ state: "unknown" }],
+    });
+  });
+
+  test("audit, block, export and erase concern one user", async () => {
+    const { command, addRed, connect, database, fileIds } = await setUp();
+    await addRed("--claim reds --member ann");
+    const args = { inputKind: "M4_FILE", referenceId: fileIds[0], alias: "the note of ann" };
+    const [ann, bob] = [await connect("ann", []), await connect("bob", ["reds"])];
+    await ann.callTool("register_input", args);
+    await bob.callTool("register_input", { ...args, alias: "the note of bob" });
+    const [made] = await database.query("SELECT resource_id FROM actions WHERE arguments LIKE '%note of ann%'");
+    const inputId = String(made?.["resource_id"]);
+    const { audit } = JSON.parse((await command(`teams audit --job ${inputId} --json`)).stdout);
+    expect(audit).toMatchObject([{ event: "action", subject: "ann", caller: callerId(ISSUER, "ann"), team: "red" }]);
+    expect((await command("teams audit")).code).toBe(2);
+
+    expect((await command("teams block bob")).stdout).toContain('Blocked "bob"');
+    expect((await (await connect("bob", ["reds"])).callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
+    expect((await (await connect("ann", [])).callTool("list_jobs")).isError).toBe(false);
+    await command("teams unblock bob");
+    expect((await (await connect("bob", ["reds"])).callTool("list_jobs")).isError).toBe(false);
+
+    const exported = await command("teams export ann");
+    expect(JSON.parse(exported.stdout)).toMatchObject({
+      ...{ subject: "ann", memberOf: ["red"], actions: [{ tool: "register_input", state: "succeeded" }] },
+      audit: [{ event: "action" }],
+    });
+    expect(exported.stdout).toContain("the note of ann");
+    expect(exported.stdout).not.toContain("the note of bob");
+
+    expect((await command("teams erase ann")).stdout).toContain(
+      "0 actions. 1 action is unresolved or younger than 20 h",
+    );
+    await database.query("UPDATE actions SET updated_at = updated_at - 21 * 3600000");
+    expect((await command("teams erase ann")).stdout).toContain("and 1 action. The audit");
+    const rest = await database.query("SELECT arguments FROM actions");
+    expect(JSON.stringify(rest)).toContain("the note of bob");
+    expect(JSON.stringify(rest)).not.toContain("the note of ann");
+    expect(await database.query("SELECT subject FROM callers")).toEqual([{ subject: "bob" }]);
   });
 
   test("teams migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {

@@ -31,6 +31,7 @@ export const AUDIT_TABLES: readonly string[] = [
      at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
      tool TEXT, key TEXT, resource_id TEXT, outcome TEXT NOT NULL, trace_id TEXT) PARTITION BY RANGE (at)`,
   "CREATE INDEX IF NOT EXISTS audit_by_time ON audit (at)",
+  "CREATE INDEX IF NOT EXISTS audit_by_resource ON audit (resource_id) WHERE resource_id IS NOT NULL",
   "CREATE TABLE IF NOT EXISTS audit_default PARTITION OF audit DEFAULT",
 ];
 

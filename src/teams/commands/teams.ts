@@ -18,6 +18,7 @@ import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
 import { readStoreSettings } from "../settings.ts";
 import { readTeamActions, type TeamAction } from "../tenancy/actions.ts";
+import { type Callers, createCallers } from "../tenancy/callers.ts";
 import { createSecrets, keyIdOf, type Secrets } from "../tenancy/secrets.ts";
 import {
   createTeams,
@@ -29,6 +30,7 @@ import {
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 import { createUpstreamSecret, type UpstreamSecret } from "../tenancy/upstream-secret.ts";
+import { eraseUser, exportUser, setBlocked, showAudit } from "./users.ts";
 
 type TeamFlags = ArgumentsOf<"teams">["values"];
 
@@ -43,8 +45,9 @@ export interface Manager {
   /** Brings the tables up to date. Throws Failure. */
   migrate(): Promise<void>;
   findVersion(): Promise<number>;
-  /** The latest actions of all callers of a team, in this state or in any. */
-  readActions(team: Team, state: string | undefined): Promise<readonly TeamAction[]>;
+  readonly callers: Callers;
+  /** The latest actions of all callers of these teams, in this state or in any. */
+  readActions(teams: readonly Team[], state: string | undefined): Promise<readonly TeamAction[]>;
   /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
   recordChange(team: string, what: string, member?: Member): void;
   print(text: string): void;
@@ -314,19 +317,20 @@ export async function rotateKeys({
   return broken.length === 0 ? 0 : 1;
 }
 
-const ACTION_COLUMNS = ["state", "tool", "createdId", "attempts", "caller", "createdAt", "updatedAt", "idempotencyKey"];
+const ACTION_COLUMNS = "team,state,tool,createdId,attempts,caller,createdAt,updatedAt,idempotencyKey".split(",");
 
 async function listActions(name: string, { state: wanted, json }: TeamFlags, manager: Manager): Promise<number> {
   const state = wanted === undefined ? undefined : parseChoice("--state", wanted, ACTION_STATES);
-  const team = await manager.teams.find(name);
-  if (!team) throw noSuchTeam(name);
-  const actions = await manager.readActions(team, state);
+  const teams = (await manager.teams.list()).filter((team) => name === "" || team.name === name);
+  if (name !== "" && teams.length === 0) throw noSuchTeam(name);
+  const actions = await manager.readActions(teams, state);
   const rows = actions.map((action) => [
+    action.team,
     action.state,
     action.tool,
     action.createdId ?? "",
     action.attempts,
-    action.caller,
+    action.subject ?? action.caller,
     action.createdAt,
     action.updatedAt,
     action.idempotencyKey,
@@ -358,13 +362,17 @@ async function migrateTables(
 type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
-  const isAboutAll = ["list", "rotate-keys", "migrate"].includes(subcommand);
+  const isAboutAll = ["list", "rotate-keys", "migrate", "audit"].includes(subcommand);
   if (isAboutAll && names.length > 0)
     throw new UsageError(`mic-mcp teams ${subcommand} does not accept a team: it applies to all teams.`);
-  if (isAboutAll || (subcommand === "check" && names.length === 0)) return "";
+  if (isAboutAll || (["check", "actions"].includes(subcommand) && names.length === 0)) return "";
+  const isAboutUser = ["block", "unblock", "export", "erase"].includes(subcommand);
   const [name, ...more] = names;
   if (name === undefined || more.length > 0)
-    throw new UsageError(`mic-mcp teams ${subcommand} requires the name of one team.`);
+    throw new UsageError(
+      `mic-mcp teams ${subcommand} requires the name of one ${isAboutUser ? "user: the subject" : "team"}.`,
+    );
+  if (isAboutUser) return name;
   if (!TEAM_NAME.test(name))
     throw new UsageError(
       `${quote(name)} is not a valid team name: use 1 to 63 characters from a-z, 0-9 and -, not starting with -.`,
@@ -383,6 +391,11 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
   list: (_name, flags, manager) => listTeams(flags, manager),
   "rotate-keys": (_name, _flags, manager) => rotateKeys(manager),
   migrate: (_name, flags, manager) => migrateTables(flags, manager),
+  audit: (_name, flags, manager) => showAudit(flags, manager),
+  block: (subject, _flags, manager) => setBlocked(subject, true, manager),
+  unblock: (subject, _flags, manager) => setBlocked(subject, false, manager),
+  export: (subject, _flags, manager) => exportUser(subject, manager),
+  erase: (subject, _flags, manager) => eraseUser(subject, manager),
 };
 
 /** Resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
@@ -395,6 +408,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
   const audit = createAudit(database, {
     warn: (facts, message) => void process.stderr.write(`${message}: ${inJson(facts)}\n`),
   });
+  const callers = createCallers(database);
   const manager: Manager = {
     teams: createTeams(database),
     secrets: createSecrets({ encryption, now: Date.now }),
@@ -404,9 +418,10 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
     migrate,
     findVersion,
-    async readActions(team, state) {
+    callers,
+    async readActions(teams, state) {
       await journal.open();
-      return await readTeamActions(database, team, state);
+      return await readTeamActions(database, callers, teams, state);
     },
     recordChange(team, what, member) {
       // A process that has the database and the keys may change teams without a sign-in.

@@ -8,7 +8,7 @@ import { type Auditor, auditResolution } from "../audit/rows.ts";
 import { refuseOtherWorkspace, WORKSPACE_PARAMETER } from "./identity.ts";
 
 /** Returns JSON of the client id, and a hash of base URL, client id and caller. It is short, because four indexes contain it. */
-function createCallerServiceName(service: string, caller: string): string {
+export function createCallerServiceName(service: string, caller: string): string {
   const [baseUrl, clientId] = parseServiceName(service);
   const hash = createHash("sha256").update(JSON.stringify([baseUrl, clientId, caller]));
   return JSON.stringify([clientId, hash.digest("base64url").slice(0, 22)]);

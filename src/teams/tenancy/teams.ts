@@ -3,6 +3,7 @@
 import * as z from "zod/v4";
 import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../store/database.ts";
 import { AUDIT_TABLES } from "../audit/rows.ts";
+import { callerId } from "../caller.ts";
 
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -44,6 +45,8 @@ const TABLES = [
      issuer TEXT NOT NULL, subject TEXT NOT NULL, team TEXT NOT NULL REFERENCES teams (name) ON DELETE CASCADE,
      PRIMARY KEY (issuer, subject, team))`,
   "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
+  // The users behind the hashes in the journal and the audit. A blocked one belongs to no team.
+  "CREATE TABLE IF NOT EXISTS callers (caller TEXT PRIMARY KEY, issuer TEXT NOT NULL, subject TEXT NOT NULL, blocked_at BIGINT)",
   ...AUDIT_TABLES,
 ];
 
@@ -126,10 +129,11 @@ export function createTeams({ query }: Pick<Database, "query">) {
     async findByCaller({ issuer, subject }: Member, groups: readonly string[]): Promise<readonly Membership[]> {
       const rows = await query(
         `SELECT name, changed_at, claim FROM teams
-         WHERE claim IN (SELECT json_array_elements_text($3::json))
-           OR name IN (SELECT team FROM team_members WHERE issuer = $1 AND subject = $2)
+         WHERE (claim IN (SELECT json_array_elements_text($3::json))
+           OR name IN (SELECT team FROM team_members WHERE issuer = $1 AND subject = $2))
+           AND NOT EXISTS (SELECT 1 FROM callers WHERE caller = $4 AND blocked_at IS NOT NULL)
          ORDER BY name`,
-        [issuer, subject, JSON.stringify(groups)],
+        [issuer, subject, JSON.stringify(groups), callerId(issuer, subject)],
       );
       return rows.map((row) => {
         const { name, changed_at: changedAt, claim } = MembershipRow.parse(row);
