@@ -4,7 +4,7 @@ import type { SavedFile } from "../src/api-client/downloads.ts";
 import { readPreview } from "../src/api-client/file-preview.ts";
 import { fileNameSchema } from "../src/api-client/new-file.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
-import { join, json, say, type Text, toText } from "../src/core/text.ts";
+import { AGENT, join, json, render, say, type Text } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { AssetRequest, Link, LinkedFile, LinkedFiles } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -14,15 +14,15 @@ import type { FolderFiles, ToolContext } from "../src/toolkit/tool-context.ts";
 interface FileDetails {
   readonly fileName: string;
   readonly contentType: string;
+  readonly warning?: string;
   readonly preview?: string;
 }
 
-type SavedFileResult = FileDetails & SavedFile;
+type SavedFileResult = FileDetails & Omit<SavedFile, "warning">;
 
 type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256">;
 
-const warningOf = ({ warning }: Pick<SavedFile, "warning">): Text | undefined =>
-  warning === undefined ? undefined : toText(warning);
+const warningField = (warning: Text | undefined) => warning && { warning: render(warning, AGENT) };
 
 const NO_PREVIEW = say`It is not text, so there is no preview.`;
 
@@ -35,17 +35,17 @@ async function saveToFolder(
   files: FolderFiles,
 ): Promise<ToolResult<SavedFileResult>> {
   const target = { folder: files.folder, fallbackName: assetId, fileName };
-  const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, ctx, (bytes) =>
+  const { warning, ...file } = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, ctx, (bytes) =>
     ctx.report({ progress: bytes, message: `${bytes} bytes` }),
   );
   const start = preview ? await readPreview(file) : undefined;
   const summary = join([
-    warningOf(file),
+    warning,
     say`Saved ${file.fileName} to the download folder.`,
     preview && start === undefined && NO_PREVIEW,
   ]);
   const saved = say`${file.path}: ${file.bytes} bytes, ${file.contentType}, sha256 ${file.sha256}.`;
-  const data = { ...file, ...(start !== undefined && { preview: start }) };
+  const data = { ...file, ...warningField(warning), ...(start !== undefined && { preview: start }) };
   return toolResult(data, { summary, lines: [saved, previewText(start)] });
 }
 
@@ -55,10 +55,10 @@ async function createLink(
   files: LinkedFiles,
 ): Promise<ToolResult<LinkedFileResult>> {
   const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, ctx);
-  const { content, ...facts } = file;
+  const { content, warning, ...facts } = file;
   const where = content ? say`is in this answer.` : say`can be downloaded by its link until ${file.expiresAt}.`;
   const summary = join([
-    warningOf(file),
+    warning,
     say`${file.fileName} ${where}`,
     request.preview && preview === undefined && !content && NO_PREVIEW,
   ]);
@@ -68,7 +68,7 @@ async function createLink(
     say`${size}${file.contentType}${file.sha256 !== undefined && say`, sha256 ${file.sha256}`}.`,
     content ? undefined : previewText(preview),
   ];
-  const data = { ...facts, ...(preview !== undefined && { preview }) };
+  const data = { ...facts, ...warningField(warning), ...(preview !== undefined && { preview }) };
   return toolResult(data, { summary, lines, file });
 }
 

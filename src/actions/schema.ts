@@ -1,5 +1,6 @@
 // This module creates and migrates the journal's tables, with the same SQL for SQLite and PostgreSQL: a baseline schema and later changes.
 import * as z from "zod/v4";
+import { ask, say } from "../core/text.ts";
 import { type Database, UnusableTables } from "../store/database.ts";
 
 /** Version of the baseline. Development versions before the first release wrote versions 1 to 8. */
@@ -62,7 +63,7 @@ export class NewerJournal extends UnusableTables {
   constructor(version: number) {
     super(
       `it has version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`,
-      "Ask the user to run the version of mic-mcp that changed it or a later one, or to set another MIC_STATE_DIR, MIC_JOURNAL_URL or, in a deployment, MIC_DATABASE_URL.",
+      say`${ask("Run")} the version of mic-mcp that changed it or a later one, or to set another MIC_STATE_DIR, MIC_JOURNAL_URL or, in a deployment, MIC_DATABASE_URL.`,
     );
   }
 }
@@ -91,7 +92,7 @@ export async function migrateSchema(database: Database, migrates = true): Promis
   if (!migrates)
     throw new UnusableTables(
       `it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`,
-      "Ask the user to run mic-mcp teams migrate, or start without MIC_MIGRATE=off.",
+      say`${ask("Run")} mic-mcp teams migrate, or start without MIC_MIGRATE=off.`,
     );
   await database.withExclusiveTransaction(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL, needs INTEGER)");

@@ -2,6 +2,7 @@
 import { pipeline, Readable } from "node:stream";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { errorMessage } from "../core/failure.ts";
+import { say, type Text } from "../core/text.ts";
 import type { CallContext } from "./attempts.ts";
 import { CHECK_BASE_URL_ADVICE, codedFileFailure, HTML_TYPE, refusalFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
@@ -70,10 +71,10 @@ export const withAssetStream = <T>(
 const HTML_NAME = /\.x?html?$/i;
 
 /** Returns a sentence about an answer that may not be the complete file; undefined if nothing indicates that. */
-export function fileWarning({ headers, isDelimited }: StreamedResponse, fileName: string): string | undefined {
+export function fileWarning({ headers, isDelimited }: StreamedResponse, fileName: string): Text | undefined {
   if (HTML_TYPE.test(headers["content-type"] ?? "") && !HTML_NAME.test(fileName))
-    return `The API sent an HTML page, which is probably not this file. ${CHECK_BASE_URL_ADVICE}`;
-  return isDelimited ? undefined : "The API stated no size, so it is not proven that the file is complete.";
+    return say`The API sent an HTML page, which is probably not this file. ${CHECK_BASE_URL_ADVICE}`;
+  return isDelimited ? undefined : say`The API stated no size, so it is not proven that the file is complete.`;
 }
 
 /** Returns the content type of an asset. The contract guarantees no response headers (docs/contract.md, 4.2), so there is a default. */

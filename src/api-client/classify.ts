@@ -6,8 +6,8 @@ import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
 import { chars } from "../contract/scalars.ts";
 import { abortFailure, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
-import { join, quoted, say, toText } from "../core/text.ts";
-import { excerpt, formatToken } from "../core/untrusted-text.ts";
+import { ask, join, own, type Part, quoted, raw, say, type Text } from "../core/text.ts";
+import { excerpt } from "../core/untrusted-text.ts";
 import { contentCodingOf } from "./content-codings.ts";
 import type { OtherResource } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
@@ -17,24 +17,23 @@ import { ResponseTooLarge, type TransportError, type WireResponse } from "./tran
 
 // A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
 
-export const CHECK_BASE_URL_ADVICE =
-  "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the API.";
+export const CHECK_BASE_URL_ADVICE = say`${ask("Check")} MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the API.`;
 
-export const HTML_PAGE = "an HTML page instead of JSON";
+export const HTML_PAGE = say`an HTML page instead of JSON`;
 export const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
 const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 
 const isHtmlPage = ({ headers, body }: WireResponse): boolean =>
   HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
 
-function describeInvalidJson(response: WireResponse, error: unknown): string {
+function describeInvalidJson(response: WireResponse, error: unknown): Text {
   const coding = contentCodingOf(response);
-  if (coding !== undefined) return `its content coding ${formatToken(coding)} was not requested and cannot be decoded`;
-  return isHtmlPage(response) ? HTML_PAGE : errorMessage(error);
+  if (coding !== undefined) return say`its content coding ${coding} was not requested and cannot be decoded`;
+  return isHtmlPage(response) ? HTML_PAGE : [raw(errorMessage(error))];
 }
 
 /** Returns the body as JSON, or the reason why it is not JSON. */
-function tryParseJson(response: WireResponse): { readonly value?: unknown; readonly reason?: string } {
+function tryParseJson(response: WireResponse): { readonly value?: unknown; readonly reason?: Text } {
   try {
     return { value: parseJson(response.body).value };
   } catch (error) {
@@ -43,7 +42,11 @@ function tryParseJson(response: WireResponse): { readonly value?: unknown; reado
 }
 
 /** Returns the reason why a body is not JSON; undefined if it is any JSON value. */
-export const jsonErrorOf = (response: WireResponse): string | undefined => tryParseJson(response).reason;
+export const jsonErrorOf = (response: WireResponse): Text | undefined => tryParseJson(response).reason;
+
+/** Whether the body is an HTML page instead of JSON. */
+export const isPageInsteadOfJson = (response: WireResponse): boolean =>
+  isHtmlPage(response) && contentCodingOf(response) === undefined && jsonErrorOf(response) !== undefined;
 
 /** The envelope of every successful action (docs/contract.md, 2.2). No other sender writes it by chance. */
 const Envelope = z.object({ data: z.looseObject({}), meta: z.object({ requestId: z.string() }) });
@@ -158,7 +161,7 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
     retryAfterSeconds: waitSeconds,
     ...(refusal.fieldErrors?.length && { fieldErrors: refusal.fieldErrors }),
   };
-  return { ...facts, next: toText(refusalAdvice(endpoint, facts, now)) };
+  return { ...facts, next: refusalAdvice(endpoint, facts, refusal.title, now) };
 }
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
@@ -205,7 +208,7 @@ export function transportFailure(error: TransportError): Failure {
     {
       kind: error.timedOut ? "timeout" : "upstream_unavailable",
       at: error.sent || error.timedOut ? undefined : "connection",
-      message: `The API could not be reached or the connection broke: ${error.message}.`,
+      message: say`The API could not be reached or the connection broke: ${raw(error.message)}.`,
       retryable: true,
       sideEffect: "none",
       next: callAgainAdvice(1, error.setting),
@@ -214,13 +217,12 @@ export function transportFailure(error: TransportError): Failure {
   );
 }
 
-const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
+const MAY_HAVE_TAKEN_EFFECT = say`The action may or may not have taken effect.`;
 
 /** Failure for a response that proves nothing. For an action, it counts as a lost response. */
-function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
+function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: Text | Part): Failure {
   const expected = endpoint.success.status;
-  const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
-  const message = `The API's response (${stated}) is invalid: ${reason}.`;
+  const message = say`The API's response (HTTP status ${status}${status !== expected && say`, not ${expected}`}) is invalid: ${reason}.`;
   if (!isAction(endpoint))
     return new Failure({
       kind: "contract_violation",
@@ -232,7 +234,7 @@ function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: s
   return new Failure({
     kind: "outcome_unknown",
     // The message contains the advice, because the next step is to repeat the call.
-    message: `${message} ${CHECK_BASE_URL_ADVICE} ${MAY_HAVE_TAKEN_EFFECT}`,
+    message: join([message, CHECK_BASE_URL_ADVICE, MAY_HAVE_TAKEN_EFFECT]),
     retryable: true,
     sideEffect: "unknown",
   });
@@ -243,20 +245,20 @@ export const otherResourceFailure = (
   endpoint: Endpoint,
   { status }: WireResponse,
   { message }: OtherResource,
-): Failure => unverifiedResponseFailure(endpoint, status, message);
+): Failure => unverifiedResponseFailure(endpoint, status, raw(message));
 
-const contractViolationFailure = (reason: string) =>
+const contractViolationFailure = (reason: Text | Part) =>
   new Failure({
     kind: "contract_violation",
-    message: `The API's response breaks its contract: ${reason}.`,
+    message: say`The API's response breaks its contract: ${reason}.`,
     retryable: false,
     sideEffect: "none",
-    next: "Ask the user to report this to the operator of the API: the answer breaks the API's contract.",
+    next: say`${ask("Report")} this to the operator of the API: the answer breaks the API's contract.`,
   });
 
 /** Failure for a file whose bytes are not the original ones, because something in between has encoded them. */
 export const codedFileFailure = (coding = ""): Failure =>
-  contractViolationFailure(`the file has the content coding ${formatToken(coding)}, which was not requested`).with({
+  contractViolationFailure(say`the file has the content coding ${coding}, which was not requested`).with({
     next: CHECK_BASE_URL_ADVICE,
   });
 
@@ -268,12 +270,12 @@ export function invalidJsonFailure(endpoint: Endpoint, response: WireResponse, e
 
 /** Only the contract's envelope proves that an action took effect. */
 export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
-  if (!isAction(endpoint)) return contractViolationFailure(reason);
+  if (!isAction(endpoint)) return contractViolationFailure(raw(reason));
   if (!isEnvelope(response))
-    return unverifiedResponseFailure(endpoint, response.status, "it has no data or no meta.requestId");
-  return contractViolationFailure(reason).with({
+    return unverifiedResponseFailure(endpoint, response.status, own("it has no data or no meta.requestId"));
+  return contractViolationFailure(raw(reason)).with({
     sideEffect: "done",
-    next: "Do not repeat it under a new key: it was accepted. Read its result with the get and list tools.",
+    next: say`Do not repeat it under a new key: it was accepted. Read its result with the get and list tools.`,
   });
 }
 
@@ -282,25 +284,24 @@ export const isTooLarge = ({ cause }: Failure): boolean => cause instanceof Resp
 
 /** Failure for a response of more than 16 MiB. In the contract, only pages of many failed jobs can be so large (open question 20). */
 export function tooLargeFailure(endpoint: Endpoint, { path }: EncodedRequest, error: ResponseTooLarge): Failure {
-  const { message, response } = error;
-  if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, response.status, message);
+  const reason = raw(error.message);
+  if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, error.response.status, reason);
   const isPagedResponse =
     "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
-  if (!isPagedResponse) return contractViolationFailure(message);
-  const { facts } = contractViolationFailure(message);
-  const page = `The API's response is too large to be read: ${message}.`;
+  if (!isPagedResponse) return contractViolationFailure(reason);
+  const { facts } = contractViolationFailure(reason);
+  const page = say`The API's response is too large to be read: ${reason}.`;
   return new Failure({ ...facts, message: page, next: say`Call again with a smaller limit.` }, { cause: error });
 }
 
 const SAME_HOST = "http://same-host.invalid";
 
 /** Describes where a redirect points: only the scheme and the host, because the rest may contain secrets. */
-export function describeRedirect({ headers: { location } }: Pick<WireResponse, "headers">): string {
-  if (location === undefined || !URL.canParse(location, SAME_HOST)) return "a redirect";
-  const { protocol, host, origin } = new URL(location, SAME_HOST);
-  if (host === "") return "a redirect";
-  if (origin === SAME_HOST) return "a redirect to another path of the same host";
-  return `a redirect to ${formatToken(`${protocol}//${host}`)}`;
+export function describeRedirect({ headers: { location } }: Pick<WireResponse, "headers">): Text {
+  const url = location !== undefined && URL.canParse(location, SAME_HOST) ? new URL(location, SAME_HOST) : undefined;
+  if (url === undefined || url.host === "") return say`a redirect`;
+  if (url.origin === SAME_HOST) return say`a redirect to another path of the same host`;
+  return say`a redirect to ${`${url.protocol}//${url.host}`}`;
 }
 
 /** Redirects that ask to send the same request again, so that it was not executed (RFC 9110, 15.4.8 and 15.4.9). */
@@ -310,16 +311,16 @@ const NOT_EXECUTED: ReadonlySet<number> = new Set([307, 308]);
 export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: number): Failure {
   const { status } = response;
   if (status >= 400) return new Failure(refusalFacts(endpoint, response, now));
-  const stated = `HTTP status ${status}`;
+  const stated = say`HTTP status ${status}`;
   if (status < 300) {
-    const jsonError = jsonErrorOf(response) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
+    const jsonError = jsonErrorOf(response) ?? (isAction(endpoint) ? say`the contract has no such answer` : undefined);
     if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, status, jsonError);
-    return contractViolationFailure(`${stated} is not ${endpoint.success.status}`);
+    return contractViolationFailure(say`${stated} is not ${endpoint.success.status}`);
   }
-  const sender = endpoint.success.body === "binary" ? "downloads" : "requests";
-  return contractViolationFailure(`${stated} is ${describeRedirect(response)}, and ${sender} follow none`).with({
+  const sender = own(endpoint.success.body === "binary" ? "downloads" : "requests");
+  return contractViolationFailure(say`${stated} is ${describeRedirect(response)}, and ${sender} follow none`).with({
     sideEffect: isAction(endpoint) && !NOT_EXECUTED.has(status) ? "unknown" : "none",
-    next: "Ask the user to check that MIC_BASE_URL points at the API itself.",
+    next: say`${ask("Check")} that MIC_BASE_URL points at the API itself.`,
   });
 }
 
@@ -332,7 +333,7 @@ export function cancelledFailure(
 ): Failure {
   const failure = abortFailure(signal).with({ idempotencyKey: key });
   if (!isAction(endpoint) || !sent) return failure;
-  return failure.with({ message: `${failure.message} ${MAY_HAVE_TAKEN_EFFECT}`, sideEffect: "unknown" });
+  return failure.with({ message: join([failure.facts.message, MAY_HAVE_TAKEN_EFFECT]), sideEffect: "unknown" });
 }
 
 /**
@@ -348,10 +349,13 @@ export function finalFailure(
   const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
   if (!isAction(endpoint) || !mayHaveTakenEffect || failure.facts.sideEffect !== "none") return keyed;
   if (!isTransient(endpoint, failure))
-    return keyed.with({ message: `${failure.message} An attempt may have taken effect.`, sideEffect: "unknown" });
+    return keyed.with({
+      message: say`${failure.facts.message} An attempt may have taken effect.`,
+      sideEffect: "unknown",
+    });
   return keyed.with({
     kind: "outcome_unknown",
-    message: `${failure.message} ${MAY_HAVE_TAKEN_EFFECT}`,
+    message: join([failure.facts.message, MAY_HAVE_TAKEN_EFFECT]),
     retryable: true,
     sideEffect: "unknown",
   });

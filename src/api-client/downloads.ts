@@ -6,6 +6,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { withTimeout } from "../core/async.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
+import { say, type Text } from "../core/text.ts";
 import { contentTypeOf, fileWarning, withAssetStream } from "./asset-stream.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { ApiClient } from "./client.ts";
@@ -20,7 +21,7 @@ export interface SavedFile {
   readonly contentType: string;
   readonly fileName: string;
   /** A sentence, if the answer may not be the complete file. */
-  readonly warning?: string;
+  readonly warning?: Text;
 }
 
 interface DownloadTarget {
@@ -97,10 +98,10 @@ interface RunningDownload {
 const incompleteDownloadFailure = (bytes: number): Failure =>
   new Failure({
     kind: "timeout",
-    message: `The download is not complete yet: ${bytes} bytes so far. It goes on in the background.`,
+    message: say`The download is not complete yet: ${bytes} bytes so far. It goes on in the background.`,
     retryable: true,
     sideEffect: "none",
-    next: "Call download_asset again with the same arguments to wait for it.",
+    next: say`Call download_asset again with the same arguments to wait for it.`,
   });
 
 export type Downloads = ReturnType<typeof createDownloads>;

@@ -3,6 +3,7 @@ import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../contract/json.ts";
 import { isWellFormed } from "../contract/scalars.ts";
 import { type Failure, invalidArguments } from "../core/failure.ts";
+import { say } from "../core/text.ts";
 import type { WireRequest } from "./transport.ts";
 
 export interface CallRequest {
@@ -14,7 +15,7 @@ export interface CallRequest {
 }
 
 const unsendableFailure = (name: string, code: string, message: string): Failure =>
-  invalidArguments(`${name} cannot be sent as it is.`, [{ pointer: `/${name}`, code, message }]);
+  invalidArguments(say`${name} cannot be sent as it is.`, [{ pointer: `/${name}`, code, message }]);
 
 /** Throws Failure for a lone surrogate: it has no UTF-8 encoding, so another value would be sent. */
 function requireWellFormed(name: string, value: string): string {

@@ -1,16 +1,17 @@
 // This module has one record for each kind of id of the job-processing API: its form, the arguments that take it, and what to do with it.
+import { say, type Text } from "../core/text.ts";
 
 export interface IdKind {
   /** With 32 hex digits after it, a prefix makes an id. The ids of files have several prefixes. */
   readonly prefixes: readonly string[];
   /** With its article. */
-  readonly noun: string;
+  readonly noun: Text;
   /** What to do with an id of this kind that an argument of another kind got. */
-  readonly use: string;
+  readonly use: Text;
   /** The collections of the resource's URI and of its URL. */
   readonly collections: readonly string[];
   /** Advice if a request with this id in its path is answered with 404. */
-  readonly notFound: string;
+  readonly notFound: Text;
   /** The arguments that take such ids. */
   readonly arguments: Readonly<Record<string, IdArgument>>;
 }
@@ -27,10 +28,10 @@ const recipeVersion = { listed: "From list_recipes.", meaning: "The recipe's ver
 export const ID_KINDS: readonly IdKind[] = [
   {
     prefixes: ["micjob_"],
-    noun: "a job's id",
-    use: "Read it with get_job.",
+    noun: say`a job's id`,
+    use: say`Read it with get_job.`,
     collections: ["jobs"],
-    notFound: "Check jobId. list_jobs shows the workspace's jobs.",
+    notFound: say`Check jobId. list_jobs shows the workspace's jobs.`,
     arguments: {
       jobId: { listed: "A micjob_ id.", meaning: "The job's id, which begins with `micjob_`." },
       jobIds: { listed: "Up to 50 micjob_ ids.", meaning: "Ids of the jobs." },
@@ -38,10 +39,10 @@ export const ID_KINDS: readonly IdKind[] = [
   },
   {
     prefixes: ["micinput_"],
-    noun: "an input's id",
-    use: "Read it with get_input.",
+    noun: say`an input's id`,
+    use: say`Read it with get_input.`,
     collections: ["inputs"],
-    notFound: "Check inputId. list_actions shows the inputs that were registered here.",
+    notFound: say`Check inputId. list_actions shows the inputs that were registered here.`,
     arguments: {
       inputId: {
         listed: "A micinput_ id.",
@@ -51,10 +52,10 @@ export const ID_KINDS: readonly IdKind[] = [
   },
   {
     prefixes: ["micop_"],
-    noun: "an operation's id",
-    use: "Read it with get_operation.",
+    noun: say`an operation's id`,
+    use: say`Read it with get_operation.`,
     collections: ["operations"],
-    notFound: "Check operationId. list_actions shows the operations that were started here.",
+    notFound: say`Check operationId. list_actions shows the operations that were started here.`,
     arguments: {
       operationId: {
         listed: "From cancel_job.",
@@ -64,18 +65,18 @@ export const ID_KINDS: readonly IdKind[] = [
   },
   {
     prefixes: ["micrecipev_"],
-    noun: "a recipe version's id",
-    use: "Read it with get_recipe.",
+    noun: say`a recipe version's id`,
+    use: say`Read it with get_recipe.`,
     collections: ["recipes", "recipe-versions"],
-    notFound: "Check versionId. list_recipes shows what is offered.",
+    notFound: say`Check versionId. list_recipes shows what is offered.`,
     arguments: { versionId: recipeVersion, recipeVersionId: recipeVersion },
   },
   {
     prefixes: ["micsharedrequest_"],
-    noun: "a processing request's id",
-    use: "Read it with get_file_processing_request.",
+    noun: say`a processing request's id`,
+    use: say`Read it with get_file_processing_request.`,
     collections: ["processing-requests"],
-    notFound: "Check requestId. list_actions shows the requests that were made here.",
+    notFound: say`Check requestId. list_actions shows the requests that were made here.`,
     arguments: {
       requestId: {
         listed: "From request_file_processing.",
@@ -85,10 +86,10 @@ export const ID_KINDS: readonly IdKind[] = [
   },
   {
     prefixes: ["devfile_", "devsignfile_"],
-    noun: "a file's id",
-    use: "Make an input of it with register_input.",
+    noun: say`a file's id`,
+    use: say`Make an input of it with register_input.`,
     collections: ["assets"],
-    notFound: "Check assetId: it names an original file, not an input, a job or a dataset version.",
+    notFound: say`Check assetId: it names an original file, not an input, a job or a dataset version.`,
     arguments: { assetId: {} },
   },
 ];

@@ -5,7 +5,7 @@ import { join, parse } from "node:path";
 import { parse as parseDisposition } from "content-disposition";
 import * as z from "zod/v4";
 import { errorCode, errorMessage, Failure, invalidArguments } from "../core/failure.ts";
-import { formatToken, quote } from "../core/untrusted-text.ts";
+import { ask, quoted, raw, say } from "../core/text.ts";
 
 // File systems allow 255 bytes. The rest is reserved for the number that is added if a name is taken.
 const MAX_NAME_BYTES = 200;
@@ -44,19 +44,19 @@ export function nameFromHeader(disposition: string | undefined, fallback: string
 
 const nameTakenFailure = (name: string): Failure =>
   invalidArguments(
-    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
+    say`A file named ${quoted(name)} exists already in the download folder; nothing is ever overwritten.`,
     [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
-    "Choose another fileName.",
+    say`Choose another fileName.`,
   );
 
 export const diskFailure = (folder: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "internal",
-      message: `The file could not be written to the download folder ${formatToken(folder)}: ${errorMessage(error)}.`,
+      message: say`The file could not be written to the download folder ${folder}: ${raw(errorMessage(error))}.`,
       retryable: false,
       sideEffect: "none",
-      next: "Ask the user to free disk space there, make the folder writable, or set MIC_DOWNLOAD_DIR to another folder.",
+      next: say`${ask("Free")} disk space there, make the folder writable, or set MIC_DOWNLOAD_DIR to another folder.`,
     },
     { cause: error },
   );

@@ -1,8 +1,10 @@
 // This module has the one pause of an upstream: the waits that the API asks for (Retry-After), those after repeated failures of an operation
 // (an outage), and the cooldown that the processes of a deployment share. Requests await a pause, and the advice of failures states it.
 import { Failure, type FailureFacts } from "../core/failure.ts";
+import { say } from "../core/text.ts";
 import { ANSWER_MARGIN_MS, type CallContext, MIN_ATTEMPT_MS, type Timing, timeLeftMs } from "./attempts.ts";
 import { parseRetryAfter } from "./classify.ts";
+import { waitAdvice } from "./refusal-advice.ts";
 import type { WireResponse } from "./transport.ts";
 
 /** A cooldown that several processes with the same credentials share. Its methods never reject. */
@@ -37,11 +39,11 @@ function tooLongFailure(leftMs: number): Failure {
   const seconds = Math.ceil(leftMs / 1_000);
   return new Failure({
     kind: "rate_limited",
-    message: "Not sent: the API asked all callers of this team to wait (HTTP 429).",
+    message: say`Not sent: the API asked all callers of this team to wait (HTTP 429).`,
     retryable: true,
     sideEffect: "none",
     retryAfterSeconds: seconds,
-    next: `Wait ${seconds} s, then repeat the call.`,
+    next: waitAdvice(seconds),
   });
 }
 

@@ -1,6 +1,7 @@
 // Determines the proxy of a request from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 import { BlockList, isIP } from "node:net";
 import { notConfigured } from "../core/failure.ts";
+import { ask, say, type Text } from "../core/text.ts";
 
 /** Requests to https URLs use the first that is set, those to http URLs one of the last two. */
 export const PROXY_VARIABLES = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"] as const;
@@ -27,8 +28,8 @@ export function parseProxyUrl(text: string): string | undefined {
 }
 
 /** The advice for a variable whose value is not the URL of a proxy. The value may contain a password. */
-export const proxyAdvice = (variable: string): string =>
-  `Ask the user to set ${variable} to a URL such as http://proxy.example:3128 (special characters of a password as %XX), or unset it.`;
+export const proxyAdvice = (variable: string): Text =>
+  say`${ask("Set")} ${variable} to a URL such as http://proxy.example:3128 (special characters of a password as %XX), or unset it.`;
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
 
@@ -74,5 +75,8 @@ export function proxyUrlFor(url: string): string | undefined {
   if (name === undefined) return undefined;
   const proxy = parseProxyUrl(process.env[name] ?? "");
   if (proxy !== undefined) return proxy;
-  throw notConfigured(`Nothing was sent, because the value of ${name} is not the URL of a proxy.`, proxyAdvice(name));
+  throw notConfigured(
+    say`Nothing was sent, because the value of ${name} is not the URL of a proxy.`,
+    proxyAdvice(name),
+  );
 }

@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import type { buildConnector, Dispatcher, Pool } from "undici";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
+import { ask, raw, say } from "../core/text.ts";
 import { contentCodingOf, decodeBody } from "./content-codings.ts";
 import { proxyUrlFor, proxyVariableFor } from "./proxies.ts";
 
@@ -320,10 +321,10 @@ const startFailure = (error: unknown): Failure =>
     {
       kind: "unavailable",
       at: "connection",
-      message: `Nothing was sent, because the HTTP client cannot be started: ${errorMessage(error)}.`,
+      message: say`Nothing was sent, because the HTTP client cannot be started: ${raw(errorMessage(error))}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Ask the user to restart the server. If this error remains, mic-mcp must be installed again.",
+      next: say`${ask("Restart")} the server. If this error remains, mic-mcp must be installed again.`,
     },
     { cause: error },
   );

@@ -13,6 +13,7 @@ import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/end
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
+import { AGENT, render } from "../core/text.ts";
 import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
@@ -229,7 +230,7 @@ export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Chec
     return failedCheck(
       "proxy",
       `the value of ${invalid} is not the URL of a proxy`,
-      rephraseForUser(proxyAdvice(invalid)),
+      rephraseForUser(render(proxyAdvice(invalid), AGENT)),
     );
   const failed = set.find((name) => others.some(({ ok, fix = "" }) => !ok && fix.includes(name)));
   if (failed !== undefined)

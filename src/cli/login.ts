@@ -11,6 +11,7 @@ import {
   UsageError,
 } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
+import { mapData, say } from "../core/text.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
@@ -48,7 +49,7 @@ export async function verifyCredentials(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.facts.code === "invalid_scope") return;
-    throw error.with({ message: `${redactor.redact(error.message)} Nothing was stored.` });
+    throw error.with({ message: say`${mapData(error.facts.message, redactor.redact)} Nothing was stored.` });
   } finally {
     await transport.close();
   }

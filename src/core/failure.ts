@@ -1,6 +1,6 @@
 // Defines the error class of the program, whose facts an agent can act on (docs/interface.md, "Failures").
 import type { FieldError } from "../contract/problem.ts";
-import { AGENT, type Reader, render, type Text, toText, type Words } from "./text.ts";
+import { AGENT, type Reader, render, say, type Text, toText, type Words } from "./text.ts";
 
 export const FAILURE_KINDS = [
   "invalid_arguments",
@@ -116,8 +116,8 @@ export const forbidden = (message: Words, next: Words): Failure =>
 export function abortFailure({ reason }: AbortSignal): Failure {
   const isTimeout = reason instanceof Error && reason.name === "TimeoutError";
   const [kind, message] = isTimeout
-    ? (["timeout", "The time limit of the call is over."] as const)
-    : (["cancelled", "The call was canceled."] as const);
+    ? (["timeout", say`The time limit of the call is over.`] as const)
+    : (["cancelled", say`The call was canceled.`] as const);
   return new Failure({ kind, message, retryable: true, sideEffect: "none" });
 }
 

@@ -68,10 +68,10 @@ export const forReader = <const A extends string, const T extends string>(
   terminal: Literal<T>,
 ): Part => ({ agent, terminal });
 
-/** "Ask the user to check" for an agent, "Check" for a person. `verb`: with a capital letter. */
+/** "Ask the user to check" for an agent, "Check" for a person. */
 export const ask = <const V extends string>(verb: Literal<V>): Part => ({
   agent: `Ask the user to ${verb.charAt(0).toLowerCase()}${verb.slice(1)}`,
-  terminal: verb,
+  terminal: `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`,
 });
 
 /** How to call again under this key. */

@@ -5,6 +5,7 @@ import { memoizeUntilFailure } from "../core/async.ts";
 import type { Config, SecretSource } from "../core/config.ts";
 import { type Failure, notConfigured } from "../core/failure.ts";
 import { isSecureUrl } from "../core/loopback.ts";
+import { ask, forReader, own, type Part, raw, say, type Text } from "../core/text.ts";
 import { readClientSecret } from "./client-secret.ts";
 import { describeHelp, type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
@@ -29,26 +30,26 @@ export interface Identity {
   serviceName(): Promise<string>;
 }
 
-const SET_VARIABLES = "set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET (mic-mcp doctor reports what is missing)";
-const ASK_FOR_VARIABLES = `Ask the user to ${SET_VARIABLES}.`;
+const VARIABLES = own("MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET (mic-mcp doctor reports what is missing)");
+const { unlock, respond } = describeHelp();
 
-const NEXT_STEPS: Readonly<Record<KeychainError["kind"], string>> = {
-  absent: ASK_FOR_VARIABLES,
-  unusable: `Ask the user to install mic-mcp again with its optional packages, or ${SET_VARIABLES}.`,
-  silent: `Ask the user to ${describeHelp().respond}, or ${SET_VARIABLES}.`,
-  locked: `Ask the user to unlock the keychain (${describeHelp().unlock}) or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, then call again.`,
-  failed: `Call again. If it fails again, ask the user to ${SET_VARIABLES}.`,
+const NEXT_STEPS: Readonly<Record<KeychainError["kind"], Text>> = {
+  absent: say`${ask("Set")} ${VARIABLES}.`,
+  unusable: say`${ask("Install")} mic-mcp again with its optional packages, or set ${VARIABLES}.`,
+  silent: say`${ask(respond)}, or set ${VARIABLES}.`,
+  locked: say`${ask("Unlock")} the keychain (${own(unlock)}) or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, then call again.`,
+  failed: say`Call again. If it fails again, ${forReader("ask the user to ", "")}set ${VARIABLES}.`,
 };
 
 const toKeychainFailure = (error: KeychainError): Failure =>
-  notConfigured(`The credentials could not be read: ${error.message}.`, NEXT_STEPS[error.kind]);
+  notConfigured(say`The credentials could not be read: ${raw(error.message)}.`, NEXT_STEPS[error.kind]);
 
 /** Refuses to send credentials without TLS, except to this machine. Throws Failure `not_configured`. */
 export function refusePlainHttp(baseUrl: string): void {
   if (isSecureUrl(new URL(baseUrl))) return;
   throw notConfigured(
-    `Credentials are sent over https only (or to this machine itself), and the base URL is ${baseUrl}.`,
-    "Ask the user to set MIC_BASE_URL to an https URL.",
+    say`Credentials are sent over https only (or to this machine itself), and the base URL is ${raw(baseUrl)}.`,
+    say`${ask("Set")} MIC_BASE_URL to an https URL.`,
   );
 }
 
@@ -70,8 +71,8 @@ const KEYCHAIN_COOLDOWN_MS: Readonly<Record<"unknown" | "known", number>> = { un
 // Tokens in memory and calls in flight belong to the identity that this process started with.
 const changedLogin = (): Failure =>
   notConfigured(
-    "The stored login is for another service or client than when this server started.",
-    "Ask the user to restart the server (in most clients: reconnect it).",
+    say`The stored login is for another service or client than when this server started.`,
+    say`${ask("Restart")} the server (in most clients: reconnect it).`,
   );
 
 export function createIdentity(options: IdentityOptions): Identity {
@@ -87,7 +88,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   /** The login that the keychain returned last. */
   let last: StoredLogin | undefined;
   /** Reason why the keychain is unavailable; undefined if it is available, or while this is not yet determined. */
-  let noKeychainReason = keychain ? undefined : "MIC_KEYCHAIN is off";
+  let noKeychainReason: Part | undefined = keychain ? undefined : own("MIC_KEYCHAIN is off");
 
   function acceptLogin(login: StoredLogin | undefined): StoredLogin | undefined {
     noKeychainReason = undefined;
@@ -135,23 +136,22 @@ export function createIdentity(options: IdentityOptions): Identity {
       const isMissing = error.kind === "absent" || error.kind === "unusable";
       if (!isMissing || required) throw toKeychainFailure(error);
       noKeychainReason =
-        error.kind === "absent" ? "there is no OS keychain here that could hold a login" : error.message;
+        error.kind === "absent" ? own("there is no OS keychain here that could hold a login") : raw(error.message);
       return undefined;
     }
   }
 
   /** Suggests `mic-mcp login` only if there is a keychain. */
-  function missingSettingFailure(what: string, variables: string): Failure {
-    const { profile } = settings;
-    const [of, flag] = profile === undefined ? ["", ""] : [` (profile ${profile})`, ` --profile ${profile}`];
+  function missingSettingFailure(what: Text, variables: Part): Failure {
+    const profile = settings.profile === undefined ? undefined : raw(settings.profile);
     return noKeychainReason === undefined
       ? notConfigured(
-          `${what}${of}.`,
-          `Ask the user to run mic-mcp login${flag}, set ${variables}, or start the server with --emulator.`,
+          say`${what}${profile && say` (profile ${profile})`}.`,
+          say`${ask("Run")} mic-mcp login${profile && say` --profile ${profile}`}, set ${variables}, or start the server with --emulator.`,
         )
       : notConfigured(
-          `${what}, and ${noKeychainReason}.`,
-          `Ask the user to set ${variables}, or start the server with --emulator.`,
+          say`${what}, and ${noKeychainReason}.`,
+          say`${ask("Set")} ${variables}, or start the server with --emulator.`,
         );
   }
 
@@ -162,8 +162,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     const login = await getStoredLogin();
     if (login) return login.baseUrl;
     throw missingSettingFailure(
-      "The MIC API is not configured: there is no MIC_BASE_URL and no stored login",
-      "MIC_BASE_URL",
+      say`The MIC API is not configured: there is no MIC_BASE_URL and no stored login`,
+      own("MIC_BASE_URL"),
     );
   }
 
@@ -175,14 +175,14 @@ export function createIdentity(options: IdentityOptions): Identity {
     const credentials = settings.credentials ?? login;
     if (!credentials)
       throw missingSettingFailure(
-        "This operation needs an access token, and no client credentials are configured",
-        "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
+        say`This operation needs an access token, and no client credentials are configured`,
+        own("MIC_CLIENT_ID and MIC_CLIENT_SECRET"),
       );
     // A stored secret is sent only to the API that it was stored for.
     if (!settings.credentials && login && settings.baseUrl !== undefined && settings.baseUrl !== login.baseUrl)
       throw notConfigured(
-        `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${settings.baseUrl}.`,
-        "Ask the user to run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
+        say`The stored login is for ${raw(login.baseUrl)}, but MIC_BASE_URL is ${raw(settings.baseUrl)}.`,
+        say`${ask("Run")} mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.`,
       );
     refusePlainHttp(await baseUrl());
     return credentials;

@@ -4,17 +4,18 @@ import {
   CHECK_BASE_URL_ADVICE,
   describeRedirect,
   HTML_PAGE,
+  isPageInsteadOfJson,
   jsonErrorOf,
   parseRetryAfter,
 } from "../api-client/classify.ts";
 import { ContractViolation, validateBody } from "../api-client/decode.ts";
 import { toWireTarget } from "../api-client/encode.ts";
 import { InvalidJson, parseJson } from "../api-client/parse-json.ts";
-import { callAgainAdvice } from "../api-client/refusal-advice.ts";
+import { callAgainAdvice, waitAdvice } from "../api-client/refusal-advice.ts";
 import type { WireRequest, WireResponse } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
-import { formatToken, quote } from "../core/untrusted-text.ts";
+import { ask, join, type Part, quoted, raw, say, type Text } from "../core/text.ts";
 
 export interface ClientCredentials {
   readonly clientId: string;
@@ -98,20 +99,19 @@ function toFailureKind(status: number, code = ""): FailureKind {
   return status >= 400 && !WRONG_PLACE.has(status) && !WRONG_PLACE.has(code) ? "unauthorized" : "contract_violation";
 }
 
-const CHECK_API_URL_ADVICE =
-  "Ask the user to check MIC_BASE_URL: it must be the URL of the API itself, without /sandbox at its end.";
+const CHECK_API_URL_ADVICE = say`${ask("Check")} MIC_BASE_URL: it must be the URL of the API itself, without /sandbox at its end.`;
 
-function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): string {
+function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): Text {
   if (isPage && (kind === "forbidden" || kind === "unauthorized")) return CHECK_BASE_URL_ADVICE;
   switch (kind) {
     case "forbidden":
-      return "Ask the user to ask the application's owner for this scope.";
+      return say`${ask("Ask")} the application's owner for this scope.`;
     case "unauthorized":
-      return "Ask the user to correct the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
+      return say`${ask("Correct")} the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.`;
     case "contract_violation":
       return CHECK_API_URL_ADVICE;
     default:
-      return waitSeconds === undefined ? callAgainAdvice() : `Wait ${waitSeconds} s, then repeat the call.`;
+      return waitSeconds === undefined ? callAgainAdvice() : waitAdvice(waitSeconds);
   }
 }
 
@@ -133,29 +133,30 @@ export const isClientRefused = (answer: WireResponse): boolean =>
 
 function failureFromResponse(answer: WireResponse, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
-  const details = [code && formatToken(code), description && quote(description, 200)].filter(Boolean).join(" ");
+  const details = join([code || undefined, description ? quoted(description, 200) : undefined]);
   const kind = toFailureKind(answer.status, code);
   const waitSeconds = parseRetryAfter(answer.headers, Date.now());
-  const page = jsonErrorOf(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
-  const redirect = answer.status >= 300 && answer.status < 400 ? `, ${describeRedirect(answer)}` : "";
+  const isPage = isPageInsteadOfJson(answer);
+  const isRedirect = answer.status >= 300 && answer.status < 400;
+  const what = join([isRedirect && describeRedirect(answer), isPage && HTML_PAGE], ", ");
   return new Failure({
     kind,
     at: "token endpoint",
-    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${redirect}${page}${details && `: ${details}`}.`,
+    message: say`No access token for scope ${quoted(scopes.join(" "))}: the token endpoint answered HTTP ${answer.status}${what.length > 0 && say`, ${what}`}${details.length > 0 && say`: ${details}`}.`,
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",
     code,
     retryAfterSeconds: waitSeconds,
-    next: nextStep(kind, waitSeconds, page !== ""),
+    next: nextStep(kind, waitSeconds, isPage),
   });
 }
 
-export const invalidTokenResponse = (reason: string, next = CHECK_API_URL_ADVICE): Failure =>
+export const invalidTokenResponse = (reason: Text | Part, next = CHECK_API_URL_ADVICE): Failure =>
   new Failure({
     kind: "contract_violation",
     at: "token endpoint",
-    message: `The token endpoint's answer holds no token that can be sent: ${reason}.`,
+    message: say`The token endpoint's answer holds no token that can be sent: ${reason}.`,
     retryable: false,
     sideEffect: "none",
     next,
@@ -170,7 +171,7 @@ export function parseTokenResponse(answer: WireResponse, scopes: readonly string
     return { value: access_token, expiresInSeconds: expires_in };
   } catch (error) {
     if (error instanceof InvalidJson)
-      throw invalidTokenResponse(jsonErrorOf(answer) ?? error.message, CHECK_BASE_URL_ADVICE);
-    throw error instanceof ContractViolation ? invalidTokenResponse(error.message) : error;
+      throw invalidTokenResponse(jsonErrorOf(answer) ?? raw(error.message), CHECK_BASE_URL_ADVICE);
+    throw error instanceof ContractViolation ? invalidTokenResponse(raw(error.message)) : error;
   }
 }

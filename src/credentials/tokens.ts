@@ -8,6 +8,7 @@ import { ResponseTooLarge, type Transport, TransportError } from "../api-client/
 import { withTimeout } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { Failure } from "../core/failure.ts";
+import { raw, say } from "../core/text.ts";
 import type { Identity } from "./identity.ts";
 import { scopeKey } from "./login.ts";
 import {
@@ -51,7 +52,7 @@ function unreachable(error: TransportError): Failure {
     {
       kind: "upstream_unavailable",
       at: "token endpoint",
-      message: `The token endpoint could not be reached: ${error.message}.`,
+      message: say`The token endpoint could not be reached: ${raw(error.message)}.`,
       retryable: true,
       sideEffect: "none",
       next: callAgainAdvice(1, error.setting),
@@ -66,7 +67,7 @@ const timeoutError = (proxy: string | undefined): Failure =>
     {
       kind: "timeout",
       at: "token endpoint",
-      message: `The token endpoint did not answer in time${proxy === undefined ? "" : ` through the proxy that ${proxy} names`}.`,
+      message: say`The token endpoint did not answer in time${proxy !== undefined && say` through the proxy that ${proxy} names`}.`,
       retryable: true,
       sideEffect: "none",
       next: callAgainAdvice(1, proxy),
@@ -118,7 +119,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     } catch (error) {
       if (error instanceof Failure && error.facts.kind === "unauthorized") identity.invalidateCachedLogin();
       if (error instanceof TransportError) throw unreachable(error);
-      throw error instanceof ResponseTooLarge ? invalidTokenResponse(error.message) : error;
+      throw error instanceof ResponseTooLarge ? invalidTokenResponse(raw(error.message)) : error;
     }
   }
 

@@ -1,6 +1,7 @@
 // This module defines the database that processes share, and the failures of an unusable one. The same SQL, with parameters $1, $2 …,
 // runs on each engine.
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
+import { ask, raw, say, type Text } from "../core/text.ts";
 
 export type SqlValue = string | number | null;
 export type DatabaseRow = Readonly<Record<string, unknown>>;
@@ -38,8 +39,8 @@ export const isResponseLost = (error: unknown): boolean =>
 
 /** The tables cannot be used as they are. `advice`: the next step for the user. */
 export class UnusableTables extends Error {
-  readonly advice: string;
-  constructor(message: string, advice: string) {
+  readonly advice: Text;
+  constructor(message: string, advice: Text) {
     super(message);
     this.advice = advice;
   }
@@ -48,11 +49,11 @@ export class UnusableTables extends Error {
 /** The journal cannot be used, so no action is sent. Reads still work. */
 export class JournalFailure extends Failure {
   /** `reason`: a clause for the message. `advice`: the next step for the user. */
-  constructor(error: unknown, reason: string, advice: string, retryAfterSeconds?: number) {
+  constructor(error: unknown, reason: Text, advice: Text, retryAfterSeconds?: number) {
     super(
       {
         kind: "unavailable",
-        message: `The action journal cannot be used, and without it no action is sent: ${reason}.`,
+        message: say`The action journal cannot be used, and without it no action is sent: ${reason}.`,
         retryable: true,
         sideEffect: "none",
         ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
@@ -73,8 +74,8 @@ const describeError = (error: unknown): string =>
 export function journalFailure(error: unknown): JournalFailure {
   if (error instanceof JournalFailure) return error;
   const advice =
-    error instanceof UnusableTables ? error.advice : "Ask the user to run mic-mcp doctor, which may show more.";
-  return new JournalFailure(error, describeError(error), advice);
+    error instanceof UnusableTables ? error.advice : say`${ask("Run")} mic-mcp doctor, which may show more.`;
+  return new JournalFailure(error, [raw(describeError(error))], advice);
 }
 
 /** Errors of the SQLite package, for a Node version without SQLite, or of its binary. */
@@ -85,24 +86,23 @@ const NO_SPACE = /No space left|disk (?:is )?full|could not extend|ENOSPC|EDQUOT
 /** Space appears only when a person frees it, so an agent need not call more often. */
 const NO_SPACE_RETRY_SECONDS = 30;
 
-const SQLITE_ADVICE: readonly (readonly [RegExp, string])[] = [
+const SQLITE_ADVICE: readonly (readonly [RegExp, Text])[] = [
   [
     /symbolic link/,
-    "Ask the user to replace the link with the journal file itself, or to set MIC_STATE_DIR to the folder that contains the journal files for every mic-mcp server, and to restart those servers.",
+    say`${ask("Replace")} the link with the journal file itself, or to set MIC_STATE_DIR to the folder that contains the journal files for every mic-mcp server, and to restart those servers.`,
   ],
   [
     /moved, replaced or deleted/,
-    "Ask the user to put the journal files back if they were moved, and to restart every mic-mcp server that uses them.",
+    say`${ask("Put")} the journal files back if they were moved, and to restart every mic-mcp server that uses them.`,
   ],
-  [NO_SPACE, "Ask the user to free space on the disk of the state folder, then call again."],
+  [NO_SPACE, say`${ask("Free")} space on the disk of the state folder, then call again.`],
   [
     /not a database|malformed|corrupt/i,
-    "Ask the user to move the damaged journal file away (and keep it: it may contain unresolved actions) and start mic-mcp again.",
+    say`${ask("Move")} the damaged journal file away (and keep it: it may contain unresolved actions) and start mic-mcp again.`,
   ],
-  [/locked|busy/i, "Another process holds the journal: call again in a few seconds."],
+  [/locked|busy/i, say`Another process holds the journal: call again in a few seconds.`],
 ];
-const WRITABLE_ADVICE =
-  "Ask the user to make the state folder writable, or set MIC_STATE_DIR to one that is; mic-mcp doctor shows which folder it is.";
+const WRITABLE_ADVICE = say`${ask("Make")} the state folder writable, or set MIC_STATE_DIR to one that is; mic-mcp doctor shows which folder it is.`;
 
 export function sqliteFailure(error: unknown): JournalFailure {
   if (error instanceof JournalFailure) return error;
@@ -110,23 +110,30 @@ export function sqliteFailure(error: unknown): JournalFailure {
   if (NO_ENGINE.test(`${errorCode(error)} ${reason}`))
     return new JournalFailure(
       error,
-      `node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
-      "Ask the user to run Node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).",
+      say`node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
+      say`${ask("Run")} Node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).`,
     );
   const [pattern, advice = WRITABLE_ADVICE] = SQLITE_ADVICE.find(([each]) => each.test(reason)) ?? [];
-  return new JournalFailure(error, reason, advice, pattern === NO_SPACE ? NO_SPACE_RETRY_SECONDS : undefined);
+  return new JournalFailure(error, [raw(reason)], advice, pattern === NO_SPACE ? NO_SPACE_RETRY_SECONDS : undefined);
 }
 
-/** Returns a function that converts PostgreSQL errors. `who`: for example "have the operator", if the user cannot act themselves. */
+const HAVE_OPERATOR = say`${ask("Have")} the operator of this server`;
+
+/** Returns a function that converts PostgreSQL errors. `isOperated`: the user cannot act themselves, only the operator of this server. */
 export const postgresFailure =
-  (variable: string, who = "") =>
+  (variable: string, isOperated = false) =>
   (error: unknown): JournalFailure => {
     if (error instanceof JournalFailure) return error;
-    const reason = `PostgreSQL: ${describeError(error)}`;
+    const reason = describeError(error);
     const isFull = NO_SPACE.test(reason);
     const what = isFull
-      ? `free space on the disk of the PostgreSQL server that ${variable} names`
-      : `check ${variable} and its PostgreSQL server`;
-    const advice = `Ask the user to ${who}${what}, then call again.`;
-    return new JournalFailure(error, reason, advice, isFull ? NO_SPACE_RETRY_SECONDS : undefined);
+      ? say`${isOperated ? say`${HAVE_OPERATOR} free` : ask("Free")} space on the disk of the PostgreSQL server that ${variable} names`
+      : say`${isOperated ? say`${HAVE_OPERATOR} check` : ask("Check")} ${variable} and its PostgreSQL server`;
+    const advice = say`${what}, then call again.`;
+    return new JournalFailure(
+      error,
+      say`PostgreSQL: ${raw(reason)}`,
+      advice,
+      isFull ? NO_SPACE_RETRY_SECONDS : undefined,
+    );
   };

@@ -10,6 +10,7 @@ import {
 import { createCallerLog } from "../cli/log.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
 import { notConfigured } from "../core/failure.ts";
+import { ask, say } from "../core/text.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
@@ -108,11 +109,11 @@ export function composeTeams(deployment: Deployment) {
     const baseUrl = config.baseUrl ?? (await teams.findFirstBaseUrl());
     if (baseUrl !== undefined) return baseUrl;
     throw notConfigured(
-      "The MIC API is not configured: MIC_BASE_URL is not set, and no team exists.",
-      "Ask the user to have the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).",
+      say`The MIC API is not configured: MIC_BASE_URL is not set, and no team exists.`,
+      say`${ask("Have")} the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).`,
     );
   }
-  const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs toolset.");
+  const noCredentials = notConfigured(say`Geography has no credentials.`, say`Call a tool of the jobs toolset.`);
   const geography = createGeography({
     service: createApiConnection(
       { identity: createFailingIdentity(noCredentials, geographyUrl), redactor, transport },

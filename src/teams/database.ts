@@ -6,6 +6,7 @@ import { systemTiming } from "../api-client/attempts.ts";
 import { memoizeUntilFailure } from "../core/async.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import { processOwner } from "../core/owner.ts";
+import { raw, say } from "../core/text.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import { type Database, isSelect, POSTGRES_CLOCK, postgresFailure } from "../store/database.ts";
 import type { PostgresDatabase, PostgresOptions } from "../store/postgres.ts";
@@ -40,7 +41,7 @@ export function connectToPrimary(
   { telemetry, onNewServer }: Pick<PostgresOptions, "telemetry" | "onNewServer"> = {},
 ) {
   const space = createSpaceCheck(() => performance.now());
-  const mapError = postgresFailure("MIC_DATABASE_URL", "have the operator of this server ");
+  const mapError = postgresFailure("MIC_DATABASE_URL", true);
   let blockedUntilMs = Number.NEGATIVE_INFINITY;
   const open = async (settings: PostgresOptions): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../store/postgres.ts");
@@ -165,7 +166,7 @@ export function openDatabase(
     /** Resolves after a durable commit. Rejects if no action can be recorded. */
     async check(): Promise<void> {
       const problem = await primary.findDurabilityProblem();
-      if (problem) throw notConfigured(`${problem.error}.`, problem.next);
+      if (problem) throw notConfigured(say`${raw(problem.error)}.`, [raw(problem.next)]);
       // Of the statements on a new server, this is the first: the check's own connections do not search for lost rows.
       await readJournalVersion(query);
       const lost = await primary.writeDurably();

@@ -5,7 +5,7 @@ import { ID_KINDS, idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
-import { join, render, say, type Text, toText } from "../core/text.ts";
+import { join, render, say, type Text } from "../core/text.ts";
 import { agentReader } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 
@@ -37,7 +37,7 @@ function describeId(name: string, id: string): Hint | undefined {
   const actual = ID_KINDS.find(({ prefixes }) => prefixes.some((prefix) => start.startsWith(prefix)));
   if (actual !== undefined && actual !== expected) {
     const isInputOfAsset = expected === idKindOf("assetId") && actual === idKindOf("inputId");
-    return { fact: say`${name} is ${toText(actual.noun)}.`, use: isInputOfAsset ? ASSET_OF_INPUT : toText(actual.use) };
+    return { fact: say`${name} is ${actual.noun}.`, use: isInputOfAsset ? ASSET_OF_INPUT : actual.use };
   }
   const [prefix = "", ...others] = expected.prefixes;
   const fact = others.length > 0 ? undefined : describeMisspelling(name, id, prefix);

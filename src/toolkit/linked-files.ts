@@ -2,6 +2,7 @@
 
 import type { CallContext } from "../api-client/attempts.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import type { Text } from "../core/text.ts";
 
 export interface Link {
   readonly url: string;
@@ -26,7 +27,7 @@ export interface LinkedAsset extends LinkedFile {
   /** The first lines, if requested; undefined if the file is not text. */
   readonly preview: string | undefined;
   /** A sentence, if the answer may not be the complete file. */
-  readonly warning?: string;
+  readonly warning?: Text;
 }
 
 export interface AssetRequest {

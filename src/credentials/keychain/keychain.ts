@@ -87,14 +87,14 @@ export function describeHelp(platform: NodeJS.Platform = process.platform) {
       return {
         unlock: "answer the dialog of the keychain, or run security unlock-keychain",
         respond: "answer the dialog of the keychain, which macOS shows once for each version of Node",
-      };
+      } as const;
     case "win32":
-      return { unlock: "log in to Windows", respond: "restart the Windows service Credential Manager" };
+      return { unlock: "log in to Windows", respond: "restart the Windows service Credential Manager" } as const;
     default:
       return {
         unlock: "log in to the desktop, or run gnome-keyring-daemon --unlock",
         respond: "restart the keychain (systemctl --user restart gnome-keyring-daemon)",
-      };
+      } as const;
   }
 }
 

@@ -11,6 +11,7 @@ import { printOutcome } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
+import { quoted, say } from "../../core/text.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit } from "../audit/audit.ts";
 import { callerId } from "../caller.ts";
@@ -56,10 +57,10 @@ export interface Manager {
 const noSuchTeam = (name: string): Failure =>
   new Failure({
     kind: "not_found",
-    message: `Team ${quote(name)} does not exist.`,
+    message: say`Team ${quoted(name)} does not exist.`,
     retryable: false,
     sideEffect: "none",
-    next: "Run mic-mcp teams list for the names of the teams.",
+    next: say`Run mic-mcp teams list for the names of the teams.`,
   });
 
 function parseMembers({ member: subjects = [] }: TeamFlags, { issuer }: Manager): readonly Member[] {
@@ -104,12 +105,12 @@ async function readNewSecret(
 const conflictFailure = (name: string, existing: string): Failure => {
   const [message, next] =
     name === existing
-      ? [`Team ${quote(name)} already exists.`, "Run mic-mcp teams rotate-secret to replace its secret."]
+      ? [say`Team ${quoted(name)} already exists.`, say`Run mic-mcp teams rotate-secret to replace its secret.`]
       : [
-          `Team ${quote(existing)} already uses this client. Each client can belong to only one team, because its credentials give access to everything that was created with them.`,
-          `Add members to ${quote(existing)}, or use another client.`,
+          say`Team ${quoted(existing)} already uses this client. Each client can belong to only one team, because its credentials give access to everything that was created with them.`,
+          say`Add members to ${quoted(existing)}, or use another client.`,
         ];
-  const facts = { message: `${message} Nothing was changed.`, retryable: false, sideEffect: "none" } as const;
+  const facts = { message: say`${message} Nothing was changed.`, retryable: false, sideEffect: "none" } as const;
   return new Failure({ kind: "conflict", ...facts, next });
 };
 

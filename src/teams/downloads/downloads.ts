@@ -58,9 +58,9 @@ const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404,
 /** Maps a Failure to a refusal. Any other error is internal, and is returned unchanged. */
 function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
-  const { kind, message, retryAfterSeconds } = error.facts;
+  const { kind, retryAfterSeconds } = error.facts;
   const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
-  return refuseWithText(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
+  return refuseWithText(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${error.message}`), after);
 }
 
 interface OpenedFile {

@@ -10,6 +10,7 @@ import { nameFromHeader } from "../../api-client/new-file.ts";
 import type { StreamedResponse } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
 import { Failure } from "../../core/failure.ts";
+import { say } from "../../core/text.ts";
 import type { AssetRequest, FileContent, Link, LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../encryption.ts";
 
@@ -55,10 +56,10 @@ interface LinkOptions {
 const tooLong = (): Failure =>
   new Failure({
     kind: "invalid_arguments",
-    message: "A download link could not be created: the arguments are too long.",
+    message: say`A download link could not be created: the arguments are too long.`,
     retryable: false,
     sideEffect: "none",
-    next: "Request less in one call, such as fewer states, or use a shorter file name.",
+    next: say`Request less in one call, such as fewer states, or use a shorter file name.`,
   });
 
 type WithoutHolder<T> = T extends unknown ? Omit<T, "team" | "holder" | "client"> : never;

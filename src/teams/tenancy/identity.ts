@@ -3,7 +3,7 @@
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, Failure, forbidden } from "../../core/failure.ts";
-import { quote } from "../../core/untrusted-text.ts";
+import { ask, forReader, quoted, raw, say } from "../../core/text.ts";
 import { type Identity, refusePlainHttp } from "../../credentials/identity.ts";
 import type { Redactor } from "../../credentials/redaction.ts";
 import type { Secrets } from "./secrets.ts";
@@ -18,18 +18,18 @@ interface TeamIdentityOptions {
 
 const removed = (name: string): Failure =>
   forbidden(
-    `Team ${quote(name)} was removed or replaced.`,
-    "Ask the user to ask the operator of this server for their team and connect again.",
+    say`Team ${quoted(name)} was removed or replaced.`,
+    say`${ask("Ask")} the operator of this server for their team and connect again.`,
   );
 
 const unreadable = (name: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "upstream_unavailable",
-      message: `The client credentials of team ${quote(name)} could not be read: ${errorMessage(error)}.`,
+      message: say`The client credentials of team ${quoted(name)} could not be read: ${raw(errorMessage(error))}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Try again later.",
+      next: say`Try again later.`,
     },
     { cause: error },
   );
@@ -72,8 +72,8 @@ export const WORKSPACE_PARAMETER = "workspaceId";
 export function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
   if (given === undefined || given === null || given === ownWorkspaceId) return;
   throw forbidden(
-    `Your team can use only the workspace ${quote(ownWorkspaceId)}. No request was sent for ${quote(String(given))}.`,
-    `Omit ${WORKSPACE_PARAMETER}, or ask the user to connect as a member of the team that has that workspace.`,
+    say`Your team can use only the workspace ${quoted(ownWorkspaceId)}. No request was sent for ${quoted(String(given))}.`,
+    say`Omit ${WORKSPACE_PARAMETER}, or ${forReader("ask the user to ", "")}connect as a member of the team that has that workspace.`,
   );
 }
 

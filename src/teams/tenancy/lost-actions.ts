@@ -5,7 +5,7 @@ import { DEDUPLICATION_WINDOW_MS } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { NewAction } from "../../actions/journal.ts";
 import { Failure } from "../../core/failure.ts";
-import { call, say, withKey } from "../../core/text.ts";
+import { AGENT, call, raw, render, say, type Text, withKey } from "../../core/text.ts";
 import { type Database, POSTGRES_CLOCK } from "../../store/database.ts";
 import type { TimeRange } from "../variables.ts";
 
@@ -35,14 +35,14 @@ export function createLossGuard(
     const range = readRange();
     return range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS ? range : undefined;
   };
-  const lackText = ({ from, to }: TimeRange): string =>
-    `The journal was restored from a backup or an older replica: it lacks the actions from ${toIsoSeconds(from)} to ${toIsoSeconds(to)}.`;
+  const lackText = ({ from, to }: TimeRange): Text =>
+    say`The journal was restored from a backup or an older replica: it lacks the actions from ${raw(toIsoSeconds(from))} to ${raw(toIsoSeconds(to))}.`;
 
   return {
     /** A sentence for the list of actions; undefined when the deduplication window of the last lost action is over. */
     notice(): string | undefined {
       const range = activeRange();
-      return range && lackText(range);
+      return range && render(lackText(range), AGENT);
     },
 
     /** Throws Failure for a new action that may have run in the range, if its caller has not been told yet. */
@@ -55,7 +55,7 @@ export function createLossGuard(
       const key = deriveRepeatKey(JSON.stringify([service, tool, args, until]));
       throw new Failure({
         kind: "conflict",
-        message: `Not sent: this action may have run before. ${lackText(range)}`,
+        message: say`Not sent: this action may have run before. ${lackText(range)}`,
         retryable: false,
         sideEffect: "none",
         next: say`Check with ${call("list_jobs", {})} whether it ran. If it did not, call again and ${withKey(key)}.`,

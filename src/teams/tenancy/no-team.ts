@@ -1,6 +1,6 @@
 // The identity of a caller without a team: geography works, and calls that need credentials return an error with the next step.
 import { type Failure, forbidden } from "../../core/failure.ts";
-import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { ask, join, quoted, raw, say, type Text } from "../../core/text.ts";
 import type { Identity } from "../../credentials/identity.ts";
 import type { NoTeamReason } from "./runtimes.ts";
 import type { Member } from "./teams.ts";
@@ -8,12 +8,10 @@ import type { Member } from "./teams.ts";
 /** Maximum number of paths in the error. */
 const MAX_PATHS = 20;
 
-function joinTeamStep({ issuer, subject }: Partial<Member>): string {
+function joinTeamStep({ issuer, subject }: Partial<Member>): Text {
   const asSubject =
-    issuer === undefined || subject === undefined
-      ? ""
-      : `, as subject ${quote(subject)} with issuer ${formatToken(issuer)}`;
-  return `Ask the user to have the operator of this server add them to a team${asSubject}. Geography works without a team.`;
+    issuer !== undefined && subject !== undefined && say`, as subject ${quoted(subject)} with issuer ${issuer}`;
+  return say`${ask("Have")} the operator of this server add them to a team${asSubject}. Geography works without a team.`;
 }
 
 /** Returns the Failure `forbidden` of every call that needs a team. `publicUrl`: the URL of /mcp. */
@@ -21,19 +19,19 @@ export function noTeamFailure(noTeam: NoTeamReason, publicUrl: string): Failure 
   switch (noTeam.why) {
     case "in none":
       return forbidden(
-        "You are not a member of any team, and this tool needs a team's credentials.",
+        say`You are not a member of any team, and this tool needs a team's credentials.`,
         joinTeamStep(noTeam),
       );
     case "not in it":
       return forbidden(
-        `Team ${quote(noTeam.name)} does not exist, or you are not a member of it.`,
+        say`Team ${quoted(noTeam.name)} does not exist, or you are not a member of it.`,
         joinTeamStep(noTeam),
       );
     case "in several": {
-      const paths = noTeam.names.slice(0, MAX_PATHS).map((name) => `${publicUrl}/${name}`);
+      const paths = noTeam.names.slice(0, MAX_PATHS).map((name) => raw(`${publicUrl}/${name}`));
       return forbidden(
-        `You are a member of ${noTeam.names.length} teams, and this URL does not select one.`,
-        `Ask the user to connect to the URL of one team instead: ${paths.join(", ")}.`,
+        say`You are a member of ${noTeam.names.length} teams, and this URL does not select one.`,
+        say`${ask("Connect")} to the URL of one team instead: ${join(paths, ", ")}.`,
       );
     }
   }

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { decodeProtectedHeader } from "jose";
 import { LRUCache } from "lru-cache";
 import { errorCode, errorMessage, type Failure, notConfigured } from "../../core/failure.ts";
-import { quote } from "../../core/untrusted-text.ts";
+import { ask, quoted, raw, say, type Text } from "../../core/text.ts";
 import { DecryptionError, type Encryption } from "../encryption.ts";
 import type { Team } from "./teams.ts";
 
@@ -15,11 +15,10 @@ const MAX_CHARS = 4_096;
 /** A secret must be printable ASCII, which can be sent in a header after encoding. */
 const isSecret = (text: string): boolean => /^[\x20-\x7e]+$/.test(text) && text.length <= MAX_CHARS;
 
-const ASK_OPERATOR =
-  "Ask the user to contact the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate-secret replaces the secret.";
+const ASK_OPERATOR = say`${ask("Contact")} the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate-secret replaces the secret.`;
 
-const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
-  notConfigured(`The client secret of team ${quote(name)} cannot be used: ${why}.`, ASK_OPERATOR);
+const unreadable = ({ name }: Pick<Team, "name">, why: Text): Failure =>
+  notConfigured(say`The client secret of team ${quoted(name)} cannot be used: ${why}.`, ASK_OPERATOR);
 
 /** The id of the key that encrypted a secret; undefined if it is not an encrypted secret. */
 export function keyIdOf(encrypted: string): string | undefined {
@@ -49,15 +48,18 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
         try {
           return (await encryption.decryptSecret(team.name, secret.encrypted)).secret;
         } catch (error) {
-          throw error instanceof DecryptionError ? unreadable(team, error.message) : error;
+          throw error instanceof DecryptionError ? unreadable(team, [raw(error.message)]) : error;
         }
       let text: string;
       try {
         text = await files.forceFetch(secret.file);
       } catch (error) {
-        throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || errorMessage(error)})`);
+        throw unreadable(
+          team,
+          say`${quoted(secret.file)} cannot be read (${raw(errorCode(error) || errorMessage(error))})`,
+        );
       }
-      if (!isSecret(text)) throw unreadable(team, `${quote(secret.file)} must contain only printable ASCII text`);
+      if (!isSecret(text)) throw unreadable(team, say`${quoted(secret.file)} must contain only printable ASCII text`);
       return text;
     },
 

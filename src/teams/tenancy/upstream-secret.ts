@@ -3,6 +3,7 @@
 import * as z from "zod/v4";
 import { memoizeUntilFailure } from "../../core/async.ts";
 import { notConfigured } from "../../core/failure.ts";
+import { ask, raw, say } from "../../core/text.ts";
 import type { Database } from "../../store/database.ts";
 import { DecryptionError, type Encryption, type SecretKeys } from "../encryption.ts";
 
@@ -46,8 +47,8 @@ export function createUpstreamSecret({ query }: Pick<Database, "query">, encrypt
       } catch (error) {
         if (!(error instanceof DecryptionError)) throw error;
         throw notConfigured(
-          `The secret of the upstream keys cannot be used: ${error.message}.`,
-          "Ask the user to have the operator of this server add the key that is missing to MIC_SECRET_KEYS_FILE.",
+          say`The secret of the upstream keys cannot be used: ${raw(error.message)}.`,
+          say`${ask("Have")} the operator of this server add the key that is missing to MIC_SECRET_KEYS_FILE.`,
         );
       }
     }).get,
