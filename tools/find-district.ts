@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { say, toText } from "../src/core/text.ts";
+import { AGENT, render, say, type Text } from "../src/core/text.ts";
 import { DISTRICT_COLUMNS, type DistrictRow, findDifferencesInDistricts } from "../src/geography/districts.ts";
 import {
   describeFinding,
@@ -45,12 +45,12 @@ interface ShownDistricts extends Omit<Answer, "matches"> {
 type FoundAnswer = FindingMetadata & (Omit<ShownDistricts, "query"> | { readonly answers: readonly ShownDistricts[] });
 
 /** Leaves out the `match` of a certain only match if `certainty` or `kind` implies it. */
-function toShown({ matches, ...answer }: Answer, note?: string): ShownDistricts {
+function toShown({ matches, ...answer }: Answer, note?: Text): ShownDistricts {
   const isCertain = matches.length === 1 && answer.certainty !== "guess";
   const shown = matches.map(({ stateName: _stateName, match, ...others }) =>
     isCertain && (match === "exact" || others.kind !== undefined) ? others : { ...others, ...(match && { match }) },
   );
-  return { ...answer, matches: shown, ...(note !== undefined && { note }) };
+  return { ...answer, matches: shown, ...(note && { note: render(note, AGENT) }) };
 }
 
 /** Returns the answer to a single name without the facts that the summary already states. */
@@ -156,8 +156,8 @@ function nextStepFor(
 async function lookElsewhere({ answer }: Finding, args: FindDistrictArguments, { country, ...found }: DescribedAnswer) {
   const { states } = found.answer;
   const [only, ...others] = states;
-  if (only === undefined || others.length > 0 || args.state === undefined) return { where: "", elsewhere: [] };
-  const where = ` in ${formatState(only)}`;
+  if (only === undefined || others.length > 0 || args.state === undefined) return { where: [], elsewhere: [] };
+  const where = say` in ${formatState(only)}`;
   return {
     where,
     elsewhere: answer.matches.length > 0 ? [] : await findElsewhere(answer.query, states, country),
@@ -173,9 +173,9 @@ async function adviceForOne(
   const { coverage } = found.metadata;
   const { where, elsewhere } = await lookElsewhere(finding, args, found);
   const nextStep = nextStepFor(finding, elsewhere, args, found, ctx);
-  const certainty = finding.answer.matches.length === 0 ? "" : describeNamesakes(finding, coverage);
-  const hint = elsewhere.length > 0 ? "" : describeHint(finding, coverage);
-  const summary = say`${toText(describeFinding(finding, coverage, where, elsewhere))}${toText(certainty)}${toText(hint)}${found.readings}`;
+  const certainty = finding.answer.matches.length > 0 && describeNamesakes(finding, coverage);
+  const hint = elsewhere.length === 0 && describeHint(finding, coverage);
+  const summary = say`${describeFinding(finding, coverage, where, elsewhere)}${certainty}${hint}${found.readings}`;
   return { summary, nextStep };
 }
 
@@ -211,17 +211,18 @@ export const findDistrict = defineTool({
     const { answer, country, drift } = countryAnswer;
     const { coverage, vintage } = countryAnswer.metadata;
     const { findings, requiredLists } = answer;
-    const consistency = findDifferencesInDistricts(
+    const differences = findDifferencesInDistricts(
       findings.flatMap(({ answer }) => answer.matches),
       country,
     );
+    const consistency = differences.map((text) => render(text, AGENT));
     const metadata: FindingMetadata = { ...countryAnswer.note, ...(consistency.length > 0 && { consistency }) };
-    const ending = [...consistency.map(toText), countryAnswer.line];
+    const ending = [...differences, countryAnswer.line];
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {
       const found = withoutRepetition(only.answer);
       const interpretation = found.readAs === undefined ? [] : describeInterpretation(only);
-      const lines = [...interpretation.map(toText), ...tableOf([found], false), ...ending];
+      const lines = [...interpretation, ...tableOf([found], false), ...ending];
       const advice = await adviceForOne(only, args, countryAnswer, ctx);
       const { query: _query, ...shown } = toShown(found);
       // The source is in the text, in the answers of the other tools and in list_states.
@@ -230,15 +231,15 @@ export const findDistrict = defineTool({
     }
     const found = findings.map(({ answer }) => answer);
     const answers: ShownDistricts[] = [];
+    const notes: Text[] = [];
     for (const finding of findings) {
       const { where, elsewhere } = await lookElsewhere(finding, args, countryAnswer);
-      answers.push(toShown(finding.answer, describeUnclear(finding, coverage, where, elsewhere)));
+      const note = describeUnclear(finding, coverage, where, elsewhere);
+      answers.push(toShown(finding.answer, note));
+      notes.push(...(note ? [note] : []), ...describeInterpretation(finding));
     }
-    const notes = findings.flatMap((finding, index) =>
-      [answers[index]?.note ?? [], describeInterpretation(finding)].flat().map(toText),
-    );
     const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(ctx, { ...args }, coverage) : undefined;
-    const summary = say`${toText(describeFindings(findings, coverage))}${countryAnswer.readings}`;
+    const summary = say`${describeFindings(findings, coverage)}${countryAnswer.readings}`;
     const lines = [...notes, ...tableOf(found, true), ...ending];
     return toolResult({ answers, ...metadata }, { summary, nextStep, lines, drift });
   },

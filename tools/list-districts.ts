@@ -6,7 +6,7 @@ import type { DistrictsResponse, State } from "../src/contract/playground.ts";
 import { countPart } from "../src/core/counts.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { say, type Text, toText } from "../src/core/text.ts";
+import { say, type Text } from "../src/core/text.ts";
 import { DISTRICT_COLUMNS, sumMandals } from "../src/geography/districts.ts";
 import { describeSource, describeZeroCounts, formatListVintage, keyByCode } from "../src/geography/format.ts";
 import { describeReading, resolveState } from "../src/geography/names/resolve-state.ts";
@@ -35,7 +35,7 @@ async function readDistricts(text: string, ctx: ToolContext) {
   });
   const readNamed = async (states: readonly State[]) => {
     const state = resolveState(text, states);
-    return await read(state.code, toText(describeReading(text, state, states)));
+    return await read(state.code, describeReading(text, state, states));
   };
   const { success, data: code = "" } = stateCode.safeParse(text);
   if (!success) return await readNamed((await ctx.geography.states(ctx)).value.states);
@@ -81,13 +81,13 @@ export const listDistricts = defineTool({
     const none =
       districts.length === 0
         ? say` The state is listed, its list of districts is empty.`
-        : toText(describeZeroCounts(districts));
+        : describeZeroCounts(districts);
     const shown = districts.map(({ code, name, mandalCount: mandals }) => ({ code, name, mandals }));
     return toolResult(value, {
       fields: { ...factsOf(value), districts: keyByCode(shown) },
       summary: say`${countsText(value, code)}${none}${reading}`,
       lines: [
-        toText(describeSource(value)),
+        describeSource(value),
         formatTable(
           ["districtCode", "name", "mandals"],
           shown.map((row) => Object.values(row)),
@@ -107,7 +107,7 @@ export const listDistricts = defineTool({
       district.mandalCount,
     ]);
     const summary = say`${countsText(value, code)}${reading}`;
-    const lines = [toText(describeSource(value))];
+    const lines = [describeSource(value)];
     return { columns: DISTRICT_COLUMNS, rows, fields: factsOf(value), summary, lines, drift };
   },
 });

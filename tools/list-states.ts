@@ -5,7 +5,7 @@ import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
 import { countPart } from "../src/core/counts.ts";
 import { formatTable } from "../src/core/table.ts";
-import { say, type Text, toText } from "../src/core/text.ts";
+import { say, type Text } from "../src/core/text.ts";
 import { describeSource, formatListVintage, keyByCode } from "../src/geography/format.ts";
 import { joinAllNames } from "../src/geography/names/resolve-state.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -45,7 +45,7 @@ export const listStates = defineTool({
     return toolResult(value, {
       fields: { states: keyByCode(rows), vintage: formatListVintage(value) },
       summary: summaryOf(value),
-      lines: [toText(describeSource(value)), formatTable(["code", "name", "districts", "mandals"], cells)],
+      lines: [describeSource(value), formatTable(["code", "name", "districts", "mandals"], cells)],
       drift,
       link: references.states,
     });

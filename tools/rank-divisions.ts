@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { say, type Text, toText } from "../src/core/text.ts";
+import { raw, say } from "../src/core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../src/core/time-limits.ts";
 import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
@@ -99,17 +99,12 @@ const boundsOf = (bounds: Bounds & { order?: "asc" | "desc" | undefined }) => {
   return { by, order, perState, startsWith, min, max, createdSince } as const;
 };
 
-function statisticsOf(...given: Parameters<typeof describeStatistics>): Text | undefined {
-  const text = describeStatistics(...given);
-  return text === undefined ? undefined : toText(text);
-}
-
 /** A file outlives the result that would mention missing rows, so a file is saved only with all rows. */
 function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilComplete(coverage);
   return new Failure({
     kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
-    message: say`Nothing was saved, because the table would be incomplete; ${toText(formatMissingReasons(coverage))}.`,
+    message: say`Nothing was saved, because the table would be incomplete; ${formatMissingReasons(coverage)}.`,
     retryable: true,
     sideEffect: "none",
     retryAfterSeconds: seconds,
@@ -166,8 +161,12 @@ export const rankDivisions = defineTool({
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
     const query: RankingQuery = { ...boundsOf(args), limit: pageLimit, offset };
     checkCombinations(level, query);
-    const { rows, facts, answer, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, ctx);
-    const { totalRows, totals, complete, consistency, coverage } = facts;
+    const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(
+      { ...args, waitSeconds },
+      query,
+      ctx,
+    );
+    const { totalRows, totals, complete, coverage } = facts;
     const shown = offset + rows.length;
     // While lists are missing, the rows of the next page may still change.
     const isMoreToCome = !complete && secondsUntilComplete(coverage) !== undefined;
@@ -178,8 +177,9 @@ export const rankDivisions = defineTool({
     const cells = rows.map((row) => cellsOf(row, columns));
     const table = cells.length === 0 ? undefined : formatTable(columns, cells);
     const more = page && say`More rows: offset ${page.nextOffset}`;
-    const notes = [...(answer.unlisted ?? []), ...consistency].map(toText);
-    const lines = [statisticsOf(totals, args.by), table, more, ...notes, line];
+    const statistics = describeStatistics(totals, args.by);
+    const unlisted = (answer.unlisted ?? []).map((change) => [raw(change)]);
+    const lines = [statistics, table, more, ...unlisted, ...differences, line];
     const fields = { ...shortenRows(rows, args.by), ...answer, ...(page && { page }) };
     return toolResult({ rows, ...answer }, { summary, nextStep, fields, lines, drift });
   },
@@ -187,11 +187,11 @@ export const rankDivisions = defineTool({
     const { level, by, createdSince } = args;
     const query = boundsOf(args);
     checkCombinations(level, query);
-    const { rows, facts, answer, line, summary, drift } = await queryRanking(args, query, ctx);
-    const { totals, complete, consistency, coverage } = facts;
+    const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(args, query, ctx);
+    const { totals, complete, coverage } = facts;
     if (!complete) throw incompleteFailure(coverage);
     const columns = columnsOf(level, createdSince, true);
-    const lines = [statisticsOf(totals, by), ...consistency.map(toText), line];
+    const lines = [describeStatistics(totals, by), ...differences, line];
     return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary, lines, drift };
   },
 });

@@ -1,8 +1,9 @@
 // Renders the resource mic://geography/catalogue.tsv: coverage and vintage, then every district with its state and count of mandals.
 
 import type { CallContext } from "../api-client/attempts.ts";
-import { formatCount } from "../core/counts.ts";
+import { countPart } from "../core/counts.ts";
 import { formatTable } from "../core/table.ts";
+import { AGENT, join, render, say, type Text } from "../core/text.ts";
 import { collectDrift, computeCoverage, summarizeVintage } from "./country.ts";
 import {
   answerForAllStates,
@@ -29,12 +30,12 @@ function truncateAtState(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   );
 }
 
-function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictRow[]): readonly string[] {
+function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictRow[]): readonly Text[] {
   if (shown.length === rows.length) return [];
   const omitted = rows.slice(shown.length);
   const codes = [...new Set(omitted.map(({ stateCode }) => stateCode))];
   return [
-    `${formatCount(omitted.length, "district")} of ${codes.join(" ")} left out: mic://geography/states/{code}/districts has one state's.`,
+    say`${countPart(omitted.length, "district")} of ${join(codes)} left out: mic://geography/states/{code}/districts has one state's.`,
   ];
 }
 
@@ -50,7 +51,7 @@ export async function renderCatalogTsv(geography: Geography, context: CallContex
   const notes = [formatCoverage(coverage, vintage), ...findDifferencesInStates(states, country)];
   const rows = toDistrictRows(states, country);
   const shown = truncateAtState(rows);
-  const lines = [...notes, ...describeOmitted(rows, shown)].map((note) => `# ${note}`);
+  const lines = [...notes, ...describeOmitted(rows, shown)].map((note) => `# ${render(note, AGENT)}`);
   const text = `${[...lines, formatTable(DISTRICT_COLUMNS, shown.map(toDistrictCells))].join("\n")}\n`;
   return { text, complete: coverage.complete, drift: collectDrift(country, codes) };
 }

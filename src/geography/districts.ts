@@ -2,12 +2,12 @@
 // the states list and the districts lists are reported, never corrected.
 
 import type { State } from "../contract/playground.ts";
-import { formatCount, formatNumber, groupByKey } from "../core/counts.ts";
-import { quote } from "../core/untrusted-text.ts";
+import { countPart, groupByKey, numberPart } from "../core/counts.ts";
+import { join, own, quoted, say, type Text } from "../core/text.ts";
 import type { Country, CountryAnswer, RequiredLists } from "./country.ts";
-import { formatName, formatState } from "./format.ts";
+import { formatState } from "./format.ts";
 import { fold } from "./names/name-forms.ts";
-import { MAX_DISPLAY_LENGTH } from "./names/resolve-state.ts";
+import { formatName, MAX_DISPLAY_LENGTH } from "./names/resolve-state.ts";
 
 export interface DistrictRow {
   readonly districtCode: string;
@@ -28,8 +28,8 @@ export const DISTRICT_COLUMNS = ["districtCode", "name", "stateCode", "stateName
 export const toDistrictCells = (row: DistrictRow): readonly (string | number)[] =>
   DISTRICT_COLUMNS.map((column) => row[column]);
 
-export const formatDistrict = ({ name, stateName, stateCode }: DistrictRow): string =>
-  `${formatName(name)} in ${formatState({ name: stateName, code: stateCode })}`;
+export const formatDistrict = ({ name, stateName, stateCode }: DistrictRow): Text =>
+  say`${formatName(name)} in ${formatState({ name: stateName, code: stateCode })}`;
 
 export const toDistrictRows = (states: readonly State[], { lists }: Country): readonly DistrictRow[] =>
   states.flatMap((state) =>
@@ -57,23 +57,23 @@ const MAX_CODES = 5;
 export const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
   rows.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
 
-function compareWithStatesList(state: State, { lists }: Country): readonly string[] {
+function compareWithStatesList(state: State, { lists }: Country): readonly Text[] {
   const list = lists.get(state.code)?.value;
   if (list === undefined) return [];
   const mandals = sumMandals(list.districts);
   const stateLabel = formatState(state);
   return [
     list.districts.length !== state.districtCount &&
-      `${stateLabel}: the states list says ${formatCount(state.districtCount, "district")}, its districts list has ${formatNumber(list.districts.length)}.`,
+      say`${stateLabel}: the states list says ${countPart(state.districtCount, "district")}, its districts list has ${numberPart(list.districts.length)}.`,
     mandals !== state.mandalCount &&
-      `${stateLabel}: the states list says ${formatCount(state.mandalCount, "mandal")}, its districts add up to ${formatNumber(mandals)}.`,
+      say`${stateLabel}: the states list says ${countPart(state.mandalCount, "mandal")}, its districts add up to ${numberPart(mandals)}.`,
     fold(list.state) !== fold(state.name) &&
-      `${stateLabel}: its districts list calls it ${quote(list.state, MAX_DISPLAY_LENGTH)}.`,
+      say`${stateLabel}: its districts list calls it ${quoted(list.state, MAX_DISPLAY_LENGTH)}.`,
   ].filter((sentence) => sentence !== false);
 }
 
 /** Reports only codes of which `isRequested` accepts a row; none if many repeat, because codes are then unique only within a state. */
-function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
+function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly Text[] {
   const rows = toDistrictRows(country.states.value.states, country);
   const byCode = groupByKey(rows.map((row) => [row.districtCode, row]));
   const repeated = [...byCode].filter(([, same]) => same.length > 1);
@@ -82,14 +82,17 @@ function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => 
     .filter(([, same]) => same.some(isRequested))
     .map(([code, same]) => {
       const isSameDistrict = new Set(same.map(({ name }) => fold(name))).size === 1;
-      const places = same.map(({ name, stateCode }) => formatState({ name, code: stateCode })).join(" and ");
-      return `District code ${formatName(code)} is listed for ${places}${isSameDistrict ? ": counted once" : ""}.`;
+      const places = join(
+        same.map(({ name, stateCode }) => formatState({ name, code: stateCode })),
+        " and ",
+      );
+      return say`District code ${formatName(code)} is listed for ${places}${isSameDistrict && own(": counted once")}.`;
     });
   const others = sentences.length - MAX_CODES;
-  return others > 0 ? [...sentences.slice(0, MAX_CODES), `${formatCount(others, "more code")} repeated.`] : sentences;
+  return others > 0 ? [...sentences.slice(0, MAX_CODES), say`${countPart(others, "more code")} repeated.`] : sentences;
 }
 
-export function findDifferencesInStates(states: readonly State[], country: Country): readonly string[] {
+export function findDifferencesInStates(states: readonly State[], country: Country): readonly Text[] {
   const codes = new Set(states.map(({ code }) => code));
   const isRequested = ({ stateCode }: DistrictRow): boolean => codes.has(stateCode);
   return [
@@ -98,7 +101,7 @@ export function findDifferencesInStates(states: readonly State[], country: Count
   ];
 }
 
-export function findDifferencesInDistricts(rows: readonly DistrictRow[], country: Country): readonly string[] {
+export function findDifferencesInDistricts(rows: readonly DistrictRow[], country: Country): readonly Text[] {
   const codes = new Set(rows.map(({ stateCode }) => stateCode));
   const districts = new Set(rows.map(({ districtCode }) => districtCode));
   const states = country.states.value.states.filter(({ code }) => codes.has(code));

@@ -2,12 +2,12 @@
 
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
-import { formatCount, groupByKey } from "../core/counts.ts";
-import { quote } from "../core/untrusted-text.ts";
+import { countPart, groupByKey } from "../core/counts.ts";
+import { forReader, join, own, type Part, quoted, say, type Text } from "../core/text.ts";
 import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.ts";
 import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
-import { describeNotLoaded, formatName, formatState, joinFirst } from "./format.ts";
-import { formatChange, type UnlistedPlace } from "./names/changes.ts";
+import { describeNotLoaded, formatState, joinFirst } from "./format.ts";
+import { lastChange, type UnlistedPlace } from "./names/changes.ts";
 import {
   createDistrictSearch,
   type DistrictSearch,
@@ -17,7 +17,7 @@ import {
 } from "./names/district-search.ts";
 import { isModifier, isPartOf, toNameForms } from "./names/name-forms.ts";
 import { parseQuery } from "./names/query.ts";
-import { exactState, kindOfState, MAX_DISPLAY_LENGTH, prefixState } from "./names/resolve-state.ts";
+import { exactState, formatName, kindOfState, MAX_DISPLAY_LENGTH, prefixState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
 import { type NameParts, separateMarks, separateNames } from "./names/written-forms.ts";
 
@@ -318,181 +318,175 @@ export async function findElsewhere(
 }
 
 /** A list without mandals does not mean that the district has none. */
-const formatMandalCount = (count: number): string =>
-  count === 0 ? "the catalog lists no mandals" : formatCount(count, "mandal");
+const formatMandalCount = (count: number): Part =>
+  count === 0 ? own("the catalog lists no mandals") : countPart(count, "mandal");
 
-const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
+const describeDistrict = (row: DistrictRow): Text => say`${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
 
 const searchedName = ({ query, readAs }: FoundDistricts): string => readAs?.name ?? query;
 
 /** Quotes the name that was searched for. The Latin spelling follows a name in an Indian script that no district has. */
-function formatQueriedName({ answer, code }: Finding): string {
-  if (code !== undefined) return code;
+function formatQueriedName({ answer, code }: Finding): Text {
+  if (code !== undefined) return say`${code}`;
   const name = searchedName(answer);
   const isKnown = answer.matches.some(({ match }) => match !== "similar");
-  return `${quote(name, MAX_DISPLAY_LENGTH)}${isIndianScript(name) && !isKnown ? ` (${formatName(toLatin(name))})` : ""}`;
+  return say`${quoted(name, MAX_DISPLAY_LENGTH)}${isIndianScript(name) && !isKnown && say` (${formatName(toLatin(name))})`}`;
 }
 
-function describeUnlisted(queriedName: string, { state, headquartersOf, change }: UnlistedPlace): string {
+function describeUnlisted(queriedName: Text, { state, headquartersOf, change }: UnlistedPlace): Text {
   const where = formatState(state);
   if (headquartersOf !== undefined)
-    return `${queriedName} is the headquarters of ${formatName(headquartersOf)} in ${where}, which is not in the list.`;
+    return say`${queriedName} is the headquarters of ${formatName(headquartersOf)} in ${where}, which is not in the list.`;
   const { status, year, restored, partOf } = change;
-  const parents = partOf.map((name) => formatName(name)).join(" and ");
+  const parents = join(partOf.map(formatName), " and ");
   if (status === "abolished")
-    return `${queriedName} in ${where} was abolished in ${year} and is part of ${parents} again.`;
+    return say`${queriedName} in ${where} was abolished in ${year} and is part of ${parents} again.`;
   if (status === "announced")
-    return `${queriedName} in ${where} was announced in ${year}, out of ${parents}, and is not in the list.`;
-  const again = restored === undefined ? "" : ` and restored in ${restored}`;
-  return `${queriedName} in ${where} was made a district in ${year}${again}, part of ${parents} until then; it is not in the list.`;
+    return say`${queriedName} in ${where} was announced in ${year}, out of ${parents}, and is not in the list.`;
+  const again = restored !== undefined && say` and restored in ${restored}`;
+  return say`${queriedName} in ${where} was made a district in ${year}${again}, part of ${parents} until then; it is not in the list.`;
 }
 
-function describeOwnDistrict({ state, change }: UnlistedPlace, { stateCode }: FoundDistrict): string {
-  if (change === undefined) return "";
-  const what = `Its own district${state.code === stateCode ? "" : ` in ${formatState(state)}`}`;
-  return ` ${what} was ${formatChange(change)}.`;
+function describeOwnDistrict({ state, change }: UnlistedPlace, { stateCode }: FoundDistrict): Text {
+  if (change === undefined) return [];
+  const where = state.code !== stateCode && say` in ${formatState(state)}`;
+  const { status, year } = lastChange(change);
+  return say` Its own district${where} was ${status} in ${year}.`;
 }
 
-const OTHER_CODES = " Census codes are other numbers; they are not in this catalog.";
+const OTHER_CODES = say` Census codes are other numbers; they are not in this catalog.`;
 
 /** Topics that users ask about and that no tool can answer. */
-const NOT_IN_CATALOG =
-  " Not in this catalog: towns, blocks, names of mandals, population, area, borders. For a town, try its district.";
+const NOT_IN_CATALOG = say` Not in this catalog: towns, blocks, names of mandals, population, area, borders. For a town, try its district.`;
 
-const SUPPORTED_SCRIPTS_TEXT =
-  "Names are read in Latin letters and in nine Indian scripts (Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam): write it in one of them.";
+const SUPPORTED_SCRIPTS_TEXT = say`Names are read in Latin letters and in nine Indian scripts (Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam): write it in one of them.`;
 
-function describeNoMatch(
-  finding: Finding,
-  where: string,
-  coverage: Coverage,
-  elsewhere: readonly DistrictRow[],
-): string {
+function describeNoMatch(finding: Finding, where: Text, coverage: Coverage, elsewhere: readonly DistrictRow[]): Text {
   const { answer, searchedState, unlisted } = finding;
   const queriedName = formatQueriedName(finding);
   if (isUnsupportedScript(answer.query))
-    return `${queriedName} is in letters that are not read. ${SUPPORTED_SCRIPTS_TEXT}`;
-  const elsewhereText = elsewhere.length === 0 ? "" : ` Elsewhere: ${joinFirst(elsewhere.map(formatDistrict))}.`;
-  if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)}${elsewhereText}`;
-  const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
+    return say`${queriedName} is in letters that are not read. ${SUPPORTED_SCRIPTS_TEXT}`;
+  const elsewhereText = elsewhere.length > 0 && say` Elsewhere: ${joinFirst(elsewhere.map(formatDistrict))}.`;
+  if (unlisted !== undefined) return say`${describeUnlisted(queriedName, unlisted)}${elsewhereText}`;
+  const place = searchedState === undefined ? where : say` in ${formatState(searchedState)}`;
   if (!coverage.complete && coverage.statesRead === 0)
-    return `${queriedName}${place} was not looked up: ${describeNotLoaded(coverage)}.${elsewhereText}`;
+    return say`${queriedName}${place} was not looked up: ${describeNotLoaded(coverage)}.${elsewhereText}`;
   if (finding.code !== undefined && coverage.complete)
-    return `No district has the LGD code ${queriedName}${place}.${elsewhereText}`;
-  const soFar = coverage.complete ? "" : ` so far: ${describeNotLoaded(coverage)}`;
+    return say`No district has the LGD code ${queriedName}${place}.${elsewhereText}`;
+  const soFar = !coverage.complete && say` so far: ${describeNotLoaded(coverage)}`;
   // The transliteration may be the reason, so the name is not denied.
   return isIndianScript(searchedName(answer))
-    ? `Found no name like ${queriedName}${place}${soFar}. Try it in Latin letters.${elsewhereText}`
-    : `No district like ${queriedName}${place}${soFar}.${elsewhereText}`;
+    ? say`Found no name like ${queriedName}${place}${soFar}. Try it in Latin letters.${elsewhereText}`
+    : say`No district like ${queriedName}${place}${soFar}.${elsewhereText}`;
 }
 
 /** Returns true if the name that was searched for is a form or a part of the district's name. */
 const isOwnName = (answer: FoundDistricts, { name, match, kind }: FoundDistrict): boolean =>
   match === "exact" || kind === "short" || isPartOf(toNameForms(searchedName(answer)), toNameForms(name));
 
-const lgdText = ({ lgdCode }: State): string => (lgdCode === undefined ? "" : `, LGD code ${formatName(lgdCode)}`);
+const lgdText = ({ lgdCode }: State): Text => (lgdCode === undefined ? [] : say`, LGD code ${formatName(lgdCode)}`);
 
-function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
-  if (match === "code") return `LGD code ${queriedName} is `;
-  if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
+function describeIdentity(queriedName: Text, { match, kind, since }: FoundDistrict): Text {
+  if (match === "code") return say`LGD code ${queriedName} is `;
+  if (match === "headquarters")
+    return say`${queriedName} is ${own(kind === "city" ? "a city in" : "the headquarters of")} `;
   if (kind === "former")
-    return `${queriedName} ${since === undefined ? "is a former name of " : `(until ${since}) is now `}`;
-  if (kind === "later") return `${queriedName} is a later name${since === undefined ? "" : ` (since ${since})`} of `;
-  return `${queriedName} is `;
+    return say`${queriedName} ${since === undefined ? own("is a former name of ") : say`(until ${since}) is now `}`;
+  if (kind === "later") return say`${queriedName} is a later name${since !== undefined && say` (since ${since})`} of `;
+  return say`${queriedName} is `;
 }
 
-function formatGuess(row: FoundDistrict): string {
+function formatGuess(row: FoundDistrict): Text {
   const { name, stateName, stateCode, via } = row;
   if (via === undefined) return formatDistrict(row);
-  return `${formatName(name)} (also ${quote(via, MAX_DISPLAY_LENGTH)}) in ${formatState({ name: stateName, code: stateCode })}`;
+  return say`${formatName(name)} (also ${quoted(via, MAX_DISPLAY_LENGTH)}) in ${formatState({ name: stateName, code: stateCode })}`;
 }
 
-function describeGuesses(queriedName: string, { answer, omittedCount, partialMatchCount, unlisted }: Finding): string {
+function describeGuesses(queriedName: Text, { answer, omittedCount, partialMatchCount, unlisted }: Finding): Text {
   const { matches } = answer;
   const guesses = joinFirst(matches.map(formatGuess), omittedCount);
-  if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)} Similar names: ${guesses}.`;
+  if (unlisted !== undefined) return say`${describeUnlisted(queriedName, unlisted)} Similar names: ${guesses}.`;
   if (partialMatchCount > 0) {
     const part = toNameForms(searchedName(answer));
     const names = matches.filter(({ name }) => isPartOf(part, toNameForms(name))).map(formatDistrict);
-    return `${queriedName} is part of ${formatCount(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask the user which one is meant.`;
+    return say`${queriedName} is part of ${countPart(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. ${forReader("Ask the user which one is meant", "Choose one")}.`;
   }
   // A transliteration is approximate, so the district may well have this name.
   const isLikely = (matches[0]?.score ?? 0) >= LIKELY_SCORE;
   const denial =
     isLikely || isIndianScript(searchedName(answer))
-      ? `${queriedName} may be `
-      : `No district named ${queriedName}. Closest: `;
-  return `${denial}${guesses}; confirm it with the user.`;
+      ? say`${queriedName} may be `
+      : say`No district named ${queriedName}. Closest: `;
+  return say`${denial}${guesses}; confirm it with the user.`;
 }
 
 /** Reports numbers beside the name that are codes of other districts. */
-const describeCoded = ({ coded = [] }: Finding): string =>
-  coded.map((row) => ` ${formatName(row.districtCode)} is the LGD code of ${formatDistrict(row)}.`).join("");
+const describeCoded = ({ coded = [] }: Finding): Text =>
+  coded.flatMap((row) => say` ${formatName(row.districtCode)} is the LGD code of ${formatDistrict(row)}.`);
 
-function describeFound(finding: Finding): string {
+function describeFound(finding: Finding): Text {
   const { answer, omittedCount, stateWithoutMatch, unlisted } = finding;
   const { matches } = answer;
   const [best] = matches;
-  if (best === undefined) return "";
+  if (best === undefined) return [];
   const queriedName = formatQueriedName(finding);
   const where =
-    stateWithoutMatch === undefined
-      ? ""
-      : `${formatState(stateWithoutMatch)} has no district like ${queriedName}; elsewhere there is `;
+    stateWithoutMatch &&
+    say`${formatState(stateWithoutMatch)} has no district like ${queriedName}; elsewhere there is `;
   if (best.match === "similar") return describeGuesses(queriedName, finding);
   if (matches.length > 1) {
     const names = matches.map(formatDistrict);
-    const isPair = names.length === 2 && omittedCount === 0 && where === "";
-    const any = isPair ? names.join(" or ") : `${where === "" ? "any of " : ""}${joinFirst(names, omittedCount)}`;
-    return `${where === "" ? `${queriedName} could be ` : where}${any}.${describeCoded(finding)}`;
+    const isPair = names.length === 2 && omittedCount === 0 && where === undefined;
+    const any = isPair ? join(names, " or ") : say`${!where && own("any of ")}${joinFirst(names, omittedCount)}`;
+    return say`${where ?? say`${queriedName} could be `}${any}.${describeCoded(finding)}`;
   }
   const isClear = unlisted === undefined && isOwnName(answer, best);
-  const what = where === "" && !isClear ? describeIdentity(queriedName, best) : where;
-  const also = unlisted === undefined ? "" : describeOwnDistrict(unlisted, best);
-  return `${what}${describeDistrict(best)}.${also}${describeCoded(finding)}`;
+  const what = where === undefined && !isClear ? describeIdentity(queriedName, best) : where;
+  const also = unlisted && describeOwnDistrict(unlisted, best);
+  return say`${what}${describeDistrict(best)}.${also}${describeCoded(finding)}`;
 }
 
 /** `where`: for example " in Goa (GA)" if the search is limited to one state. */
 export function describeFinding(
   finding: Finding,
   coverage: Coverage,
-  where: string,
+  where: Text,
   elsewhere: readonly DistrictRow[],
-): string {
+): Text {
   const { answer, matchedState } = finding;
   if (matchedState !== undefined)
-    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is the ${kindOfState(matchedState)} ${formatState(matchedState)}${lgdText(matchedState)}, with ${formatCount(matchedState.districtCount, "district")}.`;
+    return say`${quoted(answer.query, MAX_DISPLAY_LENGTH)} is the ${own(kindOfState(matchedState))} ${formatState(matchedState)}${lgdText(matchedState)}, with ${countPart(matchedState.districtCount, "district")}.`;
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 
 /** Explains what the catalog does not contain, if no listed district has the name: the query may be a town or another topic. */
-export function describeHint({ answer, matchedState, unlisted, code }: Finding, coverage: Coverage): string {
+export function describeHint({ answer, matchedState, unlisted, code }: Finding, coverage: Coverage): Text {
   if (code !== undefined) return OTHER_CODES;
-  if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return "";
+  if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return [];
   // Without any list, the name was not looked up.
-  if (answer.matches.length === 0) return coverage.statesRead === 0 ? "" : NOT_IN_CATALOG;
-  return answer.matches[0]?.match === "similar" ? " Towns are not listed." : "";
+  if (answer.matches.length === 0) return coverage.statesRead === 0 ? [] : NOT_IN_CATALOG;
+  return answer.matches[0]?.match === "similar" ? say` Towns are not listed.` : [];
 }
 
 /** Describes in at most one sentence how a query was interpreted if words were removed from it. */
-export function describeInterpretation({ answer: { query, readAs } }: Finding): readonly string[] {
+export function describeInterpretation({ answer: { query, readAs } }: Finding): readonly Text[] {
   if (readAs?.name === undefined) return [];
-  const where = readAs.state === undefined ? "" : ` in ${readAs.state}`;
-  return [`${quote(query, MAX_DISPLAY_LENGTH)} was read as ${quote(readAs.name, MAX_DISPLAY_LENGTH)}${where}.`];
+  const where = readAs.state !== undefined && say` in ${readAs.state}`;
+  return [say`${quoted(query, MAX_DISPLAY_LENGTH)} was read as ${quoted(readAs.name, MAX_DISPLAY_LENGTH)}${where}.`];
 }
 
-export const describeNamesakes = ({ requiredLists, code }: Finding, coverage: Coverage): string =>
+export const describeNamesakes = ({ requiredLists, code }: Finding, coverage: Coverage): Text =>
   requiredLists.all.length === 0
-    ? ""
-    : ` Others may have this ${code === undefined ? "name" : "code"}: ${describeNotLoaded(coverage)}.`;
+    ? []
+    : say` Others may have this ${own(code === undefined ? "name" : "code")}: ${describeNotLoaded(coverage)}.`;
 
 /** Describes the result for one of several names; undefined if its only row is sufficient: a district that has the name. */
 export function describeUnclear(
   finding: Finding,
   coverage: Coverage,
-  where: string,
+  where: Text,
   elsewhere: readonly DistrictRow[],
-): string | undefined {
+): Text | undefined {
   const { answer, unlisted, coded = [] } = finding;
   const { matches, certainty, ambiguous } = answer;
   const isClear = certainty !== "guess" && ambiguous !== true && unlisted === undefined && coded.length === 0;
@@ -501,7 +495,7 @@ export function describeUnclear(
     : describeFinding(finding, coverage, where, elsewhere);
 }
 
-function classOf({ answer, matchedState, unlisted }: Finding): string {
+function classOf({ answer, matchedState, unlisted }: Finding): (typeof CLASSES)[number] {
   const { certainty, ambiguous } = answer;
   if (matchedState !== undefined) return kindOfState(matchedState);
   if (certainty === "exact" || certainty === "known") return ambiguous === true ? "ambiguous" : "found";
@@ -509,25 +503,30 @@ function classOf({ answer, matchedState, unlisted }: Finding): string {
   return certainty === undefined ? "not found" : "guessed";
 }
 
-const CLASSES = ["found", "ambiguous", "guessed", "state", "union territory", "abolished or announced", "not found"];
+const CLASSES = [
+  "found",
+  "ambiguous",
+  "guessed",
+  "state",
+  "union territory",
+  "abolished or announced",
+  "not found",
+] as const;
 
-export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
+export function describeFindings(findings: readonly Finding[], coverage: Coverage): Text {
   const classes = groupByKey(
-    findings.map((finding) => [classOf(finding), quote(finding.answer.query, MAX_DISPLAY_LENGTH)]),
+    findings.map((finding) => [classOf(finding), quoted(finding.answer.query, MAX_DISPLAY_LENGTH)]),
   );
   const parts = CLASSES.flatMap((kind) => {
     const names = classes.get(kind) ?? [];
-    if (kind === "found") return [`${names.length} found`];
-    const plurals = new Map([
-      ["state", "states"],
-      ["union territory", "union territories"],
-    ]).get(kind);
-    const count = plurals === undefined ? `${names.length} ${kind}` : formatCount(names.length, kind, plurals);
-    return names.length === 0 ? [] : [`${count} (${joinFirst(names)})`];
+    if (kind === "found") return [say`${names.length} found`];
+    const plurals = kind === "state" ? "states" : kind === "union territory" ? "union territories" : undefined;
+    const count = plurals === undefined ? say`${names.length} ${own(kind)}` : countPart(names.length, kind, plurals);
+    return names.length === 0 ? [] : [say`${count} (${joinFirst(names)})`];
   });
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
-  const uncertaintyText = isCertain ? "" : ` Not final: ${describeNotLoaded(coverage)}.`;
-  const hint = classes.has("guessed") || classes.has("not found") ? NOT_IN_CATALOG : "";
-  const codesHint = findings.some(({ code }) => code !== undefined) ? OTHER_CODES : "";
-  return `Of ${formatCount(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}${codesHint}`;
+  const uncertaintyText = !isCertain && say` Not final: ${describeNotLoaded(coverage)}.`;
+  const hint = (classes.has("guessed") || classes.has("not found")) && NOT_IN_CATALOG;
+  const codesHint = findings.some(({ code }) => code !== undefined) && OTHER_CODES;
+  return say`Of ${countPart(findings.length, "name")}: ${join(parts, ", ")}.${uncertaintyText}${hint}${codesHint}`;
 }

@@ -1,8 +1,9 @@
 // Formats parts of the sentences in geography answers: counts with their nouns, places, and one line on coverage and vintage.
 
 import type { CatalogMetadata, State } from "../contract/playground.ts";
-import { formatCount } from "../core/counts.ts";
-import { formatToken, quote } from "../core/untrusted-text.ts";
+import { countPart, formatCount } from "../core/counts.ts";
+import { type Interpolated, join, own, quoted, raw, say, type Text } from "../core/text.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import {
   type Coverage,
   countMissing,
@@ -11,43 +12,48 @@ import {
   secondsUntilComplete,
   type Vintage,
 } from "./country.ts";
-import { MAX_DISPLAY_LENGTH } from "./names/resolve-state.ts";
+import { formatName } from "./names/resolve-state.ts";
 
 const MAX_LISTED = 3;
 
-export const formatName = (name: string): string => formatToken(name, MAX_DISPLAY_LENGTH);
-
-export const formatState = ({ name, code }: Pick<State, "name" | "code">): string => `${formatName(name)} (${code})`;
+export const formatState = ({ name, code }: Pick<State, "name" | "code">): Text => say`${formatName(name)} (${code})`;
 
 /** Joins the first `max` texts and adds the number of the others. `omitted`: others that are not in `texts`. */
-export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTED, separator = ", "): string {
+export function joinFirst(
+  texts: readonly Interpolated[],
+  omitted = 0,
+  max = MAX_LISTED,
+  separator: ", " | " " = ", ",
+): Text {
   const others = texts.length - max + omitted;
-  return `${texts.slice(0, max).join(separator)}${others > 0 ? ` and ${others} more` : ""}`;
+  return say`${join(texts.slice(0, max), separator)}${others > 0 && say` and ${others} more`}`;
 }
 
 /** "27 of 36 lists". */
-export const formatListCount = (count: number, { statesTotal }: Coverage): string =>
+const formatListCount = (count: number, { statesTotal }: Coverage): string =>
   `${count} of ${formatCount(statesTotal, "list")}`;
 
 /** "9 of 36 lists are not loaded (about 20 s left)"; "no list is loaded" if all are missing. */
-export function describeNotLoaded(coverage: Coverage): string {
+export function describeNotLoaded(coverage: Coverage): Text {
   const seconds = secondsUntilComplete(coverage);
   const count = countMissing(coverage);
   const lists =
     count === coverage.statesTotal
-      ? "no list is loaded"
-      : `${formatListCount(count, coverage)} ${count === 1 ? "is" : "are"} not loaded`;
-  return seconds === undefined ? lists : `${lists} (about ${seconds} s left)`;
+      ? say`no list is loaded`
+      : say`${count} of ${countPart(coverage.statesTotal, "list")} ${own(count === 1 ? "is" : "are")} not loaded`;
+  return seconds === undefined ? lists : say`${lists} (about ${seconds} s left)`;
 }
 
 /** A count of 0 does not mean that the places have no mandals. */
-export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
-  rows.some(({ mandalCount }) => mandalCount === 0) ? " A count of 0 means that the catalog lists none there." : "";
+export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): Text =>
+  rows.some(({ mandalCount }) => mandalCount === 0) ? say` A count of 0 means that the catalog lists none there.` : [];
 
-export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
-  const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
-  return `${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
+export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): Text {
+  const when = retryAfterSeconds !== undefined && say`; ask again in ${retryAfterSeconds} s`;
+  return say`${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${raw(reason)}${when})`;
 }
+
+// The next functions return values of fields.
 
 /** Formats vintage and completeness: "2026-05-25, complete". */
 export function formatDates(coverage: Coverage, { sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
@@ -78,8 +84,8 @@ export function formatListVintage({ source, sourceRef, sourceUpdatedAt, fallback
   ].join(", ");
 }
 
-export const describeSource = (list: CatalogMetadata): string =>
-  `Vintage: ${formatListVintage(list)}.${list.source === undefined ? "" : ` Source: ${quote(list.source)}.`}`;
+export const describeSource = (list: CatalogMetadata): Text =>
+  say`Vintage: ${raw(formatListVintage(list))}.${list.source !== undefined && say` Source: ${quoted(list.source)}.`}`;
 
 /**
  * Returns the rows as fields of one object, named by their codes. The contract does not promise that codes are unique: a repeated code gets
@@ -97,5 +103,5 @@ export function keyByCode<T extends { readonly code: string }>(
   return Object.fromEntries(keyed);
 }
 
-export const formatCoverage = (coverage: Coverage, vintage: Vintage): string =>
-  `${[`Vintage: ${formatVintage(coverage, vintage)}`, ...coverage.missing.map(formatMissing)].join("; ")}.`;
+export const formatCoverage = (coverage: Coverage, vintage: Vintage): Text =>
+  say`${join([say`Vintage: ${raw(formatVintage(coverage, vintage))}`, ...coverage.missing.map(formatMissing)], "; ")}.`;

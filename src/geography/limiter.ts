@@ -2,7 +2,9 @@
 // sliding window of one minute, and any cooldown that the API requested from this or another process.
 import pLimit from "p-limit";
 import type { Timing } from "../api-client/attempts.ts";
+import { waitAdvice } from "../api-client/refusal-advice.ts";
 import { Failure } from "../core/failure.ts";
+import { say } from "../core/text.ts";
 import type { Catalog } from "./catalog.ts";
 
 export const CONCURRENCY = 4;
@@ -70,15 +72,15 @@ export function createLimiter(
   function rateLimitFailure(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(delayMs(0, true) / 1000));
     const why = isCoolingDown()
-      ? "the API asked for a pause (HTTP 429)"
-      : `at most ${maxRequests(true)} geography requests leave here in a minute`;
+      ? say`the API asked for a pause (HTTP 429)`
+      : say`at most ${maxRequests(true)} geography requests leave here in a minute`;
     return new Failure({
       kind: "rate_limited",
-      message: `Not sent: ${why}.`,
+      message: say`Not sent: ${why}.`,
       retryable: true,
       sideEffect: "none",
       retryAfterSeconds,
-      next: `Wait ${retryAfterSeconds} s, then repeat the call.`,
+      next: waitAdvice(retryAfterSeconds),
     });
   }
 

@@ -2,8 +2,8 @@
 
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
-import { formatCount, formatNumber, groupByKey } from "../core/counts.ts";
-import { quote } from "../core/untrusted-text.ts";
+import { countPart, groupByKey, numberPart } from "../core/counts.ts";
+import { join, own, quoted, say, type Text } from "../core/text.ts";
 import { type Country, type CountryAnswer, type Coverage, countMissing, type RequiredLists } from "./country.ts";
 import {
   areTotalsConsistent,
@@ -14,9 +14,10 @@ import {
   sumMandals,
   toDistrictRows,
 } from "./districts.ts";
-import { describeNotLoaded, describeZeroCounts, formatMissing, formatName, formatState, joinFirst } from "./format.ts";
+import { describeNotLoaded, describeZeroCounts, formatMissing, formatState, joinFirst } from "./format.ts";
 import { findUnlistedChanges, hasChanges, recordedYears, withCreation } from "./names/changes.ts";
 import { fold } from "./names/name-forms.ts";
+import { formatName } from "./names/resolve-state.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 
@@ -299,81 +300,81 @@ export async function rankDistricts(
 }
 
 /** Describes the figure's statistics: "mandalCount: min 0, median 8, mean 9.04, max 41."; undefined if none is known. */
-export function describeStatistics(totals: Totals, by: RankingQuery["by"]) {
+export function describeStatistics(totals: Totals, by: RankingQuery["by"]): Text | undefined {
   const figures = (["min", "median", "mean", "max"] as const).flatMap((name) => {
     const value = totals[name];
-    const label = name === "mean" && by === "mandalsPerDistrict" ? "mean of all districts" : name;
-    return value === undefined ? [] : [`${label} ${formatNumber(value)}`];
+    const label = own(name === "mean" && by === "mandalsPerDistrict" ? "mean of all districts" : name);
+    return value === undefined ? [] : [say`${label} ${numberPart(value)}`];
   });
-  return figures.length === 0 ? undefined : `${by === "name" ? "mandalCount" : by}: ${figures.join(", ")}.`;
+  return figures.length === 0 ? undefined : say`${by === "name" ? "mandalCount" : by}: ${join(figures, ", ")}.`;
 }
 
-export const formatMissingReasons = ({ missing }: Coverage): string => missing.map(formatMissing).join("; ");
+export const formatMissingReasons = ({ missing }: Coverage): Text => join(missing.map(formatMissing), "; ");
 
 const MAX_LISTED = 12;
 
 /** Describes the rows that the page omits although they equal its last row; empty if the rows may still change. */
-function describeTies(level: "state" | "district", { tied, exact }: Ranking<DivisionRow>, lastRow: number): string {
-  if (!exact) return "";
+function describeTies(level: "state" | "district", { tied, exact }: Ranking<DivisionRow>, lastRow: number): Text {
+  if (!exact) return [];
   if (tied.rows > 0)
-    return ` ${formatCount(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
+    return say` ${countPart(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
   return tied.states.length === 0
-    ? ""
-    : ` More districts tie for last place in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
+    ? []
+    : say` More districts tie for last place in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
 }
 
-function describeSharedNames({ shared, exact }: Ranking<DivisionRow>): string {
-  if (shared === undefined) return "";
-  const names = shared.map(({ name, stateCodes }) => `${formatName(name)} (${stateCodes.join(" ")})`);
-  if (names.length === 0 && !exact) return "";
+function describeSharedNames({ shared, exact }: Ranking<DivisionRow>): Text {
+  if (shared === undefined) return [];
+  const names = shared.map(({ name, stateCodes }) => say`${formatName(name)} (${join(stateCodes)})`);
+  if (names.length === 0 && !exact) return [];
   return names.length === 0
-    ? " No two districts share a name."
-    : ` Names of several districts: ${joinFirst(names, 0, MAX_LISTED)}.`;
+    ? say` No two districts share a name.`
+    : say` Names of several districts: ${joinFirst(names, 0, MAX_LISTED)}.`;
 }
 
-function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
+function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): Text {
   const count = countMissing(coverage);
-  if (exact) return count === 0 ? "" : " These rows are final: the missing lists cannot change them.";
-  return ` Not final: ${describeNotLoaded(coverage)}.`;
+  if (exact) return count === 0 ? [] : say` These rows are final: the missing lists cannot change them.`;
+  return say` Not final: ${describeNotLoaded(coverage)}.`;
 }
 
 /** " created since 2015 (public record of 2010 to 2026)"; also names requested years before the record begins. */
-function describeRecord({ createdSince }: RankingQuery): string {
-  if (createdSince === undefined) return "";
+function describeRecord({ createdSince }: RankingQuery): Text {
+  if (createdSince === undefined) return [];
   const [first, last] = recordedYears();
   const missing = createdSince === first - 1 ? createdSince : `${createdSince}-${first - 1}`;
-  const gap = createdSince < first ? `, not of ${missing}` : "";
-  return ` created since ${Math.max(createdSince, first)} (public record of ${first} to ${last}${gap})`;
+  const gap = createdSince < first && say`, not of ${missing}`;
+  return say` created since ${Math.max(createdSince, first)} (public record of ${first} to ${last}${gap})`;
 }
 
 /** "mandalCount 10 to 25"; empty if the query has no bounds. */
-function describeBounds({ by, min, max }: RankingQuery): string {
-  if (min === undefined && max === undefined) return "";
-  if (min === undefined) return ` with ${by} ${formatNumber(max ?? 0)} or less`;
-  return ` with ${by} ${formatNumber(min)} ${max === undefined ? "or more" : `to ${formatNumber(max)}`}`;
+function describeBounds({ by, min, max }: RankingQuery): Text {
+  if (min === undefined && max === undefined) return [];
+  if (min === undefined) return say` with ${by} ${numberPart(max ?? 0)} or less`;
+  return say` with ${by} ${numberPart(min)} ${max === undefined ? own("or more") : say`to ${numberPart(max)}`}`;
 }
 
 /** Describes the rows that are selected: " (TG GA) starting with "bij" with mandalCount 10 to 25". */
-function describeSelection(query: RankingQuery, states: readonly string[] | undefined): string {
+function describeSelection(query: RankingQuery, states: readonly string[] | undefined): Text {
   const { startsWith } = query;
-  const within = states === undefined ? "" : ` (${joinFirst(states, 0, MAX_LISTED, " ")})`;
-  const prefix = startsWith === undefined ? "" : ` starting with ${quote(startsWith)}`;
-  return `${within}${prefix}${describeRecord(query)}${describeBounds(query)}`;
+  const within = states !== undefined && say` (${joinFirst(states, 0, MAX_LISTED, " ")})`;
+  const prefix = startsWith !== undefined && say` starting with ${quoted(startsWith)}`;
+  return say`${within}${prefix}${describeRecord(query)}${describeBounds(query)}`;
 }
 
 const FIGURE_TEXTS = {
-  mandalCount: " mandals",
-  districtCount: " districts",
-  mandalsPerDistrict: " mandals per district",
-} as const;
+  mandalCount: own("mandals"),
+  districtCount: own("districts"),
+  mandalsPerDistrict: own("mandals per district"),
+};
 
 /** "Most mandals: Nizamabad in Telangana (TG), 33." */
-function describeFirst(row: DivisionRow, { by, order, offset = 0, perState }: RankingQuery): string {
+function describeFirst(row: DivisionRow, { by, order, offset = 0, perState }: RankingQuery): Text {
   const place = "stateCode" in row ? formatDistrict(row) : formatState(row);
-  if (by === "name" || offset > 0 || perState !== undefined) return `First row: ${place}.`;
+  if (by === "name" || offset > 0 || perState !== undefined) return say`First row: ${place}.`;
   const figure = "stateCode" in row ? row.mandalCount : row[by];
-  const value = figure === 0 && by === "mandalCount" ? "0 (none listed)" : formatNumber(figure);
-  return `${order === "desc" ? "Most" : "Fewest"}${FIGURE_TEXTS[by]}: ${place}, ${value}.`;
+  const value = figure === 0 && by === "mandalCount" ? own("0 (none listed)") : numberPart(figure);
+  return say`${own(order === "desc" ? "Most" : "Fewest")} ${FIGURE_TEXTS[by]}: ${place}, ${value}.`;
 }
 
 /** `states`: codes of the requested states; undefined if all states are meant. */
@@ -383,37 +384,33 @@ export function describeRanking(
   query: RankingQuery,
   coverage: Coverage,
   states: readonly string[] | undefined,
-): string {
+): Text {
   const { rows, totalRows, totals, restored = [], unlisted = [], unlistedCount = 0 } = ranking;
   const { by, offset = 0, perState } = query;
   const [first] = rows;
   const isState = level === "state";
-  const counts = [
-    isState ? formatCount(totals.districts, "district") : [],
-    formatCount(totals.mandals, "mandal"),
-  ].flat();
+  const counts = join([isState && countPart(totals.districts, "district"), countPart(totals.mandals, "mandal")], ", ");
   const count = isState ? totalRows : totals.districts;
-  const which = `${count === 0 ? `No ${level}` : formatCount(count, level)}${describeSelection(query, states)}`;
-  const sums = count === 0 ? `${which}.` : `${which}: ${counts.join(", ")}.`;
+  const which = say`${count === 0 ? say`No ${level}` : countPart(count, level)}${describeSelection(query, states)}`;
+  const sums = say`${which}${count > 0 && say`: ${counts}`}.`;
   const lastRow = offset + rows.length;
   const page =
     first === undefined
       ? count === 0 || !ranking.exact
-        ? ""
-        : ` No rows: offset ${offset} is after the last row.`
-      : ` ${describeFirst(first, query)}`;
-  const range = rows.length === 1 ? `Row ${lastRow}` : `Rows ${offset + 1} to ${lastRow}`;
-  const limits = perState === undefined ? "" : `, at most ${perState} per state`;
+        ? []
+        : say` No rows: offset ${offset} is after the last row.`
+      : say` ${describeFirst(first, query)}`;
+  const range = rows.length === 1 ? say`Row ${lastRow}` : say`Rows ${offset + 1} to ${lastRow}`;
+  const limits = perState !== undefined && say`, at most ${perState} per state`;
   const shownRows =
-    first === undefined || rows.length === totalRows ? "" : ` ${range} of ${formatNumber(totalRows)}${limits}.`;
+    first !== undefined && rows.length !== totalRows && say` ${range} of ${numberPart(totalRows)}${limits}.`;
   // If the first row has a count of 0, its sentence already mentions that.
-  const zeroCountsText = first?.mandalCount === 0 && by === "mandalCount" ? "" : describeZeroCounts(rows);
-  const shownChanges = unlisted.length < unlistedCount ? ` (${unlisted.length} shown; a larger limit shows more)` : "";
+  const zeroCountsText = first?.mandalCount === 0 && by === "mandalCount" ? [] : describeZeroCounts(rows);
+  const shownChanges = unlisted.length < unlistedCount && say` (${unlisted.length} shown; a larger limit shows more)`;
   const changes =
-    unlistedCount === 0
-      ? ""
-      : ` Not in the lists: ${formatCount(unlistedCount, "abolished or announced district")}${shownChanges}.`;
+    unlistedCount > 0 &&
+    say` Not in the lists: ${countPart(unlistedCount, "abolished or announced district")}${shownChanges}.`;
   const restoredText =
-    restored.length === 0 ? "" : ` Not new but restored: ${joinFirst(restored.map(formatDistrict), 0, MAX_LISTED)}.`;
-  return `${sums}${page}${shownRows}${restoredText}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
+    restored.length > 0 && say` Not new but restored: ${joinFirst(restored.map(formatDistrict), 0, MAX_LISTED)}.`;
+  return say`${sums}${page}${shownRows}${restoredText}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
 }

@@ -3,7 +3,7 @@
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import { countPart } from "../core/counts.ts";
-import { say, type Text, toText } from "../core/text.ts";
+import { say, type Text } from "../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 import {
   type Coverage,
@@ -93,16 +93,14 @@ export async function queryCountry<A extends CountryAnswer>(
     : computeCoverage(result);
   const vintage = summarizeVintage(country, codes);
   const { states: allStates } = country.states.value;
-  const readings = (texts ?? []).flatMap((text) =>
-    toText(describeReading(text, resolveState(text, allStates), allStates)),
-  );
+  const readings = (texts ?? []).flatMap((text) => describeReading(text, resolveState(text, allStates), allStates));
   return {
     answer: result.answer,
     country,
     metadata: { coverage, vintage },
     note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
     readings,
-    line: toText(formatCoverage(coverage, vintage)),
+    line: formatCoverage(coverage, vintage),
     drift: collectDrift(country, codes),
   };
 }

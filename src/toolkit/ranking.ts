@@ -1,5 +1,5 @@
 // This module ranks states or districts for rank_divisions and show_divisions.
-import { say, toText } from "../core/text.ts";
+import { AGENT, render, say } from "../core/text.ts";
 import { findDifferencesInStates } from "../geography/districts.ts";
 import {
   type DivisionRow,
@@ -47,7 +47,8 @@ export async function queryRanking(
   );
   const { answer: ranking, country, metadata, note, readings, line, drift } = described;
   const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
-  const consistency = findDifferencesInStates(states, country);
+  const differences = findDifferencesInStates(states, country);
+  const consistency = differences.map((text) => render(text, AGENT));
   const figures = { totalRows, totals, complete: exact, ...(unlisted && { unlisted, unlistedCount }) };
   // The answer names the selected states.
   const selectedCodes =
@@ -57,8 +58,9 @@ export async function queryRanking(
     /** For the view; `answer` is for a model. */
     facts: { ...figures, consistency, ...metadata } satisfies RankingFacts,
     answer: { ...figures, ...(consistency.length > 0 && { consistency }), ...note } satisfies RankingAnswer,
+    differences,
     line,
     drift,
-    summary: say`${toText(describeRanking(level, ranking, query, metadata.coverage, selectedCodes))}${readings}`,
+    summary: say`${describeRanking(level, ranking, query, metadata.coverage, selectedCodes)}${readings}`,
   };
 }

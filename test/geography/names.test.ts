@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
+import { AGENT, render } from "../../src/core/text.ts";
 import { readCatalogue } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
@@ -32,7 +33,7 @@ function findCertain(query: string, country?: Country) {
 
 const coverage = { statesTotal: 36, statesRead: 36, complete: true, missing: [] };
 const formatFinding = (query: string, country?: Country): string =>
-  describeFinding(find(query, country), coverage, "", []);
+  render(describeFinding(find(query, country), coverage, [], []), AGENT);
 
 /** The emulator's country in which some districts have another name. */
 const countryWithNames = (names: Readonly<Record<string, string>>): Country =>

@@ -24,9 +24,11 @@ const isListed = (district: NameWithForms, { names }: NameIndex): boolean =>
 
 const lastYear = ({ year, restored = year }: Pick<NewDistrict, "year" | "restored">): number => restored;
 
-/** "abolished in 2024", "restored in 2023" */
-export const formatChange = (change: Pick<NewDistrict, "status" | "year" | "restored">): string =>
-  `${change.restored === undefined ? change.status : "restored"} in ${lastYear(change)}`;
+/** What happened to a district last, and in which year. */
+export const lastChange = (change: Pick<NewDistrict, "status" | "year" | "restored">) => ({
+  status: change.restored === undefined ? change.status : "restored",
+  year: lastYear(change),
+});
 
 export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
   const state = country.states.value.states.find(({ code }) => code === row.stateCode);
@@ -52,7 +54,10 @@ export function findUnlistedChanges(states: readonly State[], since: number, cou
   });
   return unlisted
     .sort((one, other) => lastYear(other) - lastYear(one))
-    .map((change) => `${change.name} (${change.state.code}) ${formatChange(change).replace(" in ", " ")}`);
+    .map((change) => {
+      const { status, year } = lastChange(change);
+      return `${change.name} (${change.state.code}) ${status} ${year}`;
+    });
 }
 
 export function recordedYears(): readonly [first: number, last: number] {

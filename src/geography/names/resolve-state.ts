@@ -4,7 +4,8 @@
 import type { State } from "../../contract/playground.ts";
 import { groupByKey } from "../../core/counts.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { join, json, type Part, quoted, raw, say, type Text } from "../../core/text.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { fold, isPartOf, isSameName, type NameForms, nameSimilarity, toNameForms } from "./name-forms.ts";
 import { loadRecordedStates, type RecordedState } from "./record/tables.ts";
 import { separateStateParts } from "./written-forms.ts";
@@ -15,6 +16,8 @@ const MIN_PREFIX_LENGTH = 3;
 /** Maximum length of a name in a sentence, in characters. */
 export const MAX_DISPLAY_LENGTH = 80;
 const MAX_CODE_LENGTH = 3;
+
+export const formatName = (name: string): Part => raw(formatToken(name, MAX_DISPLAY_LENGTH));
 
 /** "36", "036" -> "lgd 36"; none if the text is not an LGD code. */
 const toLgdKeys = (text: string): readonly string[] => (/^\s*\d{1,3}\s*$/.test(text) ? [`lgd ${Number(text)}`] : []);
@@ -169,8 +172,11 @@ export function joinAllNames(state: State): string {
   );
 }
 
-const formatStateList = (states: readonly State[]): string =>
-  states.map(({ code, name }) => `${code} ${formatToken(name, MAX_DISPLAY_LENGTH)}`).join(", ");
+const formatStateList = (states: readonly State[]): Text =>
+  join(
+    states.map(({ code, name }) => say`${code} ${formatName(name)}`),
+    ", ",
+  );
 
 /** Throws Failure: `not_found` if the text matches no state, `invalid_arguments` if it matches several. */
 export function resolveState(text: string, states: readonly State[]): State {
@@ -178,36 +184,37 @@ export function resolveState(text: string, states: readonly State[]): State {
   const prefixMatch = getOnly(findStatesByPrefix(text, states));
   const found = similar.length > 0 || prefixMatch === undefined ? similar : [prefixMatch];
   const [state, ...others] = found;
-  const quotedText = quote(text, MAX_DISPLAY_LENGTH);
+  const quotedText = quoted(text, MAX_DISPLAY_LENGTH);
   const parts = separateStateParts(text).map((part) => getOnly(findExactStates(part, states))?.code);
   const isList = parts.length > 1 && parts.every((part) => part !== undefined);
   if (state === undefined)
     throw new Failure({
       kind: "not_found",
-      message: `No such state: ${quotedText} matches none of the ${states.length} states and union territories.`,
+      message: say`No such state: ${quotedText} matches none of the ${states.length} states and union territories.`,
       retryable: false,
       sideEffect: "none",
       next: isList
-        ? `Use a list: ${JSON.stringify(parts)}, or one of them.`
-        : `Use one of these codes: ${states.map(({ code }) => code).join(", ")}. list_states has their names.`,
+        ? say`Use a list: ${json(parts)}, or one of them.`
+        : say`Use one of these codes: ${join(
+            states.map(({ code }) => code),
+            ", ",
+          )}. list_states has their names.`,
     });
   if (others.length > 0)
     throw invalidArguments(
-      `${quotedText} may mean several: ${formatStateList(found)}.`,
+      say`${quotedText} may mean several: ${formatStateList(found)}.`,
       [],
-      "Use the code of the one meant.",
+      say`Use the code of the one meant.`,
     );
   return state;
 }
 
 /** ` "Madras" was read as Tamil Nadu (TN).`; empty if the text contains the state's own code or name. */
-export function describeReading(text: string, state: State, states: readonly State[]): string {
+export function describeReading(text: string, state: State, states: readonly State[]): Text {
   const isOwn = [text, ...separateStateParts(text)].some((part) =>
     findByKeys(part, states).some((found) => found.state === state && found.rank % 2 === 0),
   );
-  return isOwn
-    ? ""
-    : ` ${quote(text, MAX_DISPLAY_LENGTH)} was read as ${formatToken(state.name, MAX_DISPLAY_LENGTH)} (${state.code}).`;
+  return isOwn ? [] : say` ${quoted(text, MAX_DISPLAY_LENGTH)} was read as ${formatName(state.name)} (${state.code}).`;
 }
 
 /** Without duplicates, in the requested order; all states if no text is given. */
