@@ -1,6 +1,7 @@
 // Tests opening the journal: old actions are deleted in batches, and tables are migrated only if the options allow it.
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createJournalHandle, type JournalOptions } from "../../src/actions/journal-handle.ts";
+import { Failure, toReport } from "../../src/core/failure.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -78,8 +79,12 @@ test("actions that become old after the start are deleted within an hour", async
 });
 
 test("tables are not migrated if another command must migrate them, and the error names the command", async () => {
-  await expect(createHandle({ migrates: false }).open()).rejects.toMatchObject({
-    facts: { kind: "unavailable", next: expect.stringContaining("mic-mcp teams migrate") },
+  const failure: unknown = await createHandle({ migrates: false })
+    .open()
+    .catch((error: unknown) => error);
+  expect(failure instanceof Failure && toReport(failure.facts)).toMatchObject({
+    kind: "unavailable",
+    next: expect.stringContaining("mic-mcp teams migrate"),
   });
   await createHandle().open();
   expect(await (await createHandle({ migrates: false }).open()).find("service", "none")).toBeUndefined();

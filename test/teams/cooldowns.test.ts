@@ -16,10 +16,8 @@ const FOUND = { value: { data: { id: job.id } } };
 const LIMITED = { facts: { kind: "rate_limited" } };
 /** The error of a call that is refused before any request is sent. */
 const NOT_SENT = {
-  facts: {
-    ...{ kind: "rate_limited", retryable: true, sideEffect: "none", retryAfterSeconds: expect.any(Number) },
-    message: expect.stringMatching(/^Not sent/),
-  },
+  message: expect.stringMatching(/^Not sent/),
+  facts: { kind: "rate_limited", retryable: true, sideEffect: "none", retryAfterSeconds: expect.any(Number) },
 };
 
 describeWithPostgres("instances that share a database", (postgres) => {
