@@ -1,7 +1,8 @@
 // Compares the fingerprints of all five actions with those that earlier builds stored in journals: a repeated call must find its action.
 import { expect, test } from "vitest";
+import * as z from "zod/v4";
 import { identifies, identifyAction, type TraitsOf } from "../../src/actions/fingerprint.ts";
-import type { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
+import { createEndpoints } from "../../src/contract/endpoints/endpoint.ts";
 import { tools } from "../../tools/index.ts";
 
 const workspaceId = "micws_1";
@@ -120,22 +121,18 @@ test("a call with the default of an argument is identical to one without the arg
   expect(high?.fingerprint).not.toBe(absent?.fingerprint);
 });
 
+const endpoint = createEndpoints("job-processing").define({
+  ...{ id: "pay", method: "POST", path: "/v1/payments" },
+  body: z.strictObject({ amount: z.int(), note: z.string().optional() }),
+  success: { status: 201, body: z.unknown() },
+});
+
 test("traits without a body field, or without the default of an optional one, do not compile", () => {
-  const named = { workspaceId: identifies(), recipeVersionId: identifies(), inputBindings: identifies() };
-  const required = { ...named, parameterValues: identifies() };
-  const traits: TraitsOf<typeof createMicJob> = {
-    targetArgument: "recipeVersionId",
-    // @ts-expect-error clientReference is not classified.
-    arguments: required,
-  };
-  const others: TraitsOf<typeof createMicJob> = {
-    targetArgument: "recipeVersionId",
-    // @ts-expect-error clientReference is optional: its default is needed.
-    arguments: { ...required, clientReference: identifies() },
-  };
-  const valid: TraitsOf<typeof createMicJob> = {
-    targetArgument: "recipeVersionId",
-    arguments: { ...required, clientReference: identifies({ default: null }) },
-  };
-  expect([traits, others, valid].map((each) => Object.keys(each.arguments).length)).toEqual([4, 5, 5]);
+  const amount = identifies();
+  // @ts-expect-error `note` is not classified.
+  const incomplete: TraitsOf<typeof endpoint>["arguments"] = { amount };
+  // @ts-expect-error `note` is optional: its default is needed.
+  const withoutDefault: TraitsOf<typeof endpoint>["arguments"] = { amount, note: identifies() };
+  const complete: TraitsOf<typeof endpoint>["arguments"] = { amount, note: identifies({ default: null }) };
+  expect([incomplete, withoutDefault, complete].map((each) => Object.keys(each).length)).toEqual([1, 2, 2]);
 });
