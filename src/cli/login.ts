@@ -31,7 +31,7 @@ import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from 
 import { printOutcome } from "./terminal.ts";
 
 /** With `verifiesWorkspace`, also reads the workspace; invalid_scope shows that the credentials are valid. Throws Failure. */
-export async function verifyCredentials(
+export async function tryCredentials(
   { baseUrl, workspaceId, ...credentials }: StoredLogin,
   verifiesWorkspace = false,
 ): Promise<void> {
@@ -49,11 +49,17 @@ export async function verifyCredentials(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.facts.code === "invalid_scope") return;
-    throw error.with({ message: say`${mapData(error.facts.message, redactor.redact)} Nothing was stored.` });
+    throw error.with({ message: mapData(error.facts.message, redactor.redact) });
   } finally {
     await transport.close();
   }
 }
+
+/** Like `tryCredentials`, for credentials that are then stored. */
+export const verifyCredentials = (...given: Parameters<typeof tryCredentials>): Promise<void> =>
+  tryCredentials(...given).catch((error: unknown) => {
+    throw error instanceof Failure ? error.with({ message: say`${error.facts.message} Nothing was stored.` }) : error;
+  });
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 

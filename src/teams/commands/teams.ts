@@ -4,7 +4,7 @@ import { JOURNAL_VERSION } from "../../actions/schema.ts";
 import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
 import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { describeError, parseChoice } from "../../cli/errors.ts";
-import { verifyCredentials } from "../../cli/login.ts";
+import { tryCredentials, verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
 import { formatTables } from "../../cli/tables.ts";
 import { printOutcome } from "../../cli/terminal.ts";
@@ -222,10 +222,9 @@ export async function checkTeam(team: TeamWithMembers, { secrets }: Pick<Manager
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.read(team);
-    await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
+    await tryCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   } catch (error) {
-    const { message, next } = describeError(error);
-    const detail = message.replace(" Nothing was stored.", "");
+    const { message: detail, next } = describeError(error);
     return { name, ok: false, detail, ...(next !== undefined && { fix: next }) };
   }
   const opened = "its secret can be read, and the API accepts it for its workspace";
