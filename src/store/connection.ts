@@ -74,15 +74,19 @@ export type Connection = ReturnType<typeof createConnection>;
 
 const TLS_FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" };
 
-/** Removes the TLS parameters from the URL. Every mode that encrypts verifies the certificate, except `no-verify`. */
-function extractTlsOptions({ searchParams }: URL): TlsOptions | false {
+/**
+ * Removes the TLS parameters from the URL. Every mode that encrypts verifies the certificate, except `no-verify`. Without a mode, the
+ * connection is encrypted if the server offers that, and the certificate is not verified.
+ */
+function extractTlsOptions({ searchParams }: URL): TlsOptions | "prefer" | false {
   const mode = searchParams.get("sslmode") ?? searchParams.get("ssl") ?? process.env["PGSSLMODE"];
   const files = Object.entries(TLS_FILES).flatMap(([name, option]) => {
     const path = searchParams.get(name);
     return path === null ? [] : [[option, readFileSync(path)]];
   });
   for (const name of ["sslmode", "ssl", ...Object.keys(TLS_FILES)]) searchParams.delete(name);
-  const isPlain = mode === undefined || mode === "allow" ? files.length === 0 : /^(?:disable|0|false)$/.test(mode);
+  if (mode === undefined && files.length === 0) return "prefer";
+  const isPlain = mode === "allow" ? files.length === 0 : /^(?:disable|0|false)$/.test(mode ?? "");
   return isPlain ? false : { rejectUnauthorized: mode !== "no-verify", ...Object.fromEntries(files) };
 }
 

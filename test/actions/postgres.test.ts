@@ -194,7 +194,8 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
       });
     });
     onTestFinished(() => void pooler.close());
-    const behind = Object.assign(new URL(url), { port: new URL(await listeningUrl(pooler)).port });
+    const { port: poolerPort } = new URL(await listeningUrl(pooler));
+    const behind = Object.assign(new URL(url), { port: poolerPort, search: "?sslmode=disable" });
     const database = await databaseForTest(behind.href);
     await getPostgres().run("ALTER ROLE mic SET synchronous_commit = off");
     onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));
@@ -203,7 +204,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
     expect(parameterNames).toContain("application_name");
   });
 
-  test("over TLS the certificate is verified, except with sslmode=no-verify", async () => {
+  test("connections are encrypted if the server offers it; the certificate is verified with every sslmode except no-verify", async () => {
     const folder = await folderForTest();
     const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
     const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
@@ -221,6 +222,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
       return (await query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))[0]?.["ssl"];
     };
     expect(await isEncrypted("sslmode=disable")).toBe(false);
+    expect(await isEncrypted(""), "without a mode").toBe(true);
     for (const mode of ["prefer", "require", "verify-full"])
       await expect(isEncrypted(`sslmode=${mode}`)).rejects.toThrow("self-signed certificate");
     expect(await isEncrypted(`sslmode=verify-full&sslrootcert=${certificate}`)).toBe(true);

@@ -41,7 +41,7 @@ set -e
 if [[ \${!#} == postgresql@* ]]; then
   files=$SERVERS/$MACHINE
   control() { runuser -u postgres -- pg_ctl --pgdata="$files/main" --wait "$@" >>"$files/control.log"; }
-  options="-c port=$PGPORT -c listen_addresses=$MACHINE -c unix_socket_directories=$files -c hba_file=$files/etc/pg_hba.conf -c fsync=off"
+  options="-c port=$PGPORT -c listen_addresses=$MACHINE -c unix_socket_directories=$files -c hba_file=$files/etc/pg_hba.conf -c fsync=off -c ssl=on -c ssl_cert_file=$SERVERS/tls.pem -c ssl_key_file=$SERVERS/tls.key"
   pid=$(head -n 1 "$files/main/postmaster.pid" 2>/dev/null || true)
   case $1 in
     kill) kill -KILL "$pid" $(ps -o pid= --ppid "$pid") ;;
@@ -91,6 +91,9 @@ async function createServers(): Promise<string> {
   await execute(join(postgresBin ?? "", "initdb"), ["-D", main, "-U", "postgres", "-A", "trust", "--no-sync"], runAs);
   mkdirSync(join(first, "etc"));
   writeFileSync(join(first, "etc/pg_hba.conf"), "local all all trust\n");
+  // The package of Debian creates a certificate, too.
+  const certificate = ["-keyout", join(servers, "tls.key"), "-out", join(servers, "tls.pem"), "-subj", "/CN=localhost"];
+  await execute("openssl", ["req", "-x509", "-nodes", "-newkey", "rsa:2048", ...certificate], runAs);
   for (const other of others) await execute("cp", ["-a", first, other], runAs);
   return servers;
 }

@@ -44,6 +44,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       connectCaller(await instanceForTest({ url, keys, emulator }), createCaller(...caller));
     const database = await databaseForTest(url);
     return {
+      url,
       baseUrl,
       keys,
       red,
@@ -271,11 +272,29 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const { checks } = JSON.parse(stdout);
     for (const check of [
       { name: "database", ok: true },
+      { name: "encryption", ok: true },
+      { name: "replicas", ok: true },
       { name: "team red", ok: true },
       { name: "sign-in", ok: false },
     ])
       expect(checks).toContainEqual(expect.objectContaining(check));
     expect(stdout).toContain("MIC_AUTH_ISSUER");
+  });
+
+  test("doctor --teams reports parameters that apply to one URL only, and a role that cannot see replicas", async () => {
+    const { url, database, command } = await setUp();
+    expect((await command("teams migrate")).code).toBe(0);
+    await database.query("DO 'BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END'");
+    await database.query("GRANT ALL ON ALL TABLES IN SCHEMA public TO plain");
+    const plain = Object.assign(new URL(url), { username: "plain" }).href;
+    const more = { ...DOCTOR, MIC_AUTH_ISSUER: "http://127.0.0.1:9", MIC_MIGRATE: "off" };
+    const urls = { MIC_DATABASE_URL: `${plain},${plain}?sslmode=disable` };
+    const { checks } = JSON.parse((await command("doctor --teams --json", undefined, { ...more, ...urls })).stdout);
+    for (const [name, fix] of [
+      ["encryption", "sslmode"],
+      ["replicas", "GRANT pg_monitor"],
+    ] as const)
+      expect(checks).toContainEqual(expect.objectContaining({ name, ok: false, fix: expect.stringContaining(fix) }));
   });
 
   testUnless(

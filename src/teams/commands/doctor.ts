@@ -1,5 +1,6 @@
 // Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
 import { readFile } from "node:fs/promises";
+import * as z from "zod/v4";
 import { createTransport } from "../../api-client/transport.ts";
 import {
   type Check,
@@ -13,6 +14,7 @@ import {
 } from "../../cli/checks.ts";
 import { UsageError } from "../../core/config.ts";
 import { errorMessage } from "../../core/failure.ts";
+import { isLoopbackHost } from "../../core/loopback.ts";
 import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { isReadableByAll } from "../ca-files.ts";
@@ -73,6 +75,49 @@ function checkCaFiles({ caFiles }: TeamsSettings): readonly Check[] {
   return [failedCheck(name, detail, "Put them into /etc/ssl/mic-mcp with mode 0644, and change the settings.")];
 }
 
+const ConnectionRow = z.object({ ssl: z.boolean(), address: z.string(), sees: z.boolean() });
+const CONNECTION_SQL = `SELECT ssl, COALESCE(host(inet_server_addr()), '') AS address, pg_has_role(current_user, 'pg_monitor', 'USAGE') AS sees
+  FROM pg_stat_ssl WHERE pid = pg_backend_pid()`;
+
+/** Checks what a successful write does not show: whether the connection is encrypted, and whether the role can see replicas. */
+async function checkConnection(
+  { database: { urls } }: TeamsSettings,
+  { database: { query } }: DeploymentDatabase,
+): Promise<readonly Check[]> {
+  try {
+    const { ssl, address, sees } = ConnectionRow.parse((await query(CONNECTION_SQL))[0]);
+    const hasOtherParameters = new Set(urls.map((url) => new URL(url).search)).size > 1;
+    const isPlain = !ssl && address !== "" && !isLoopbackHost(address);
+    return [
+      hasOtherParameters
+        ? failedCheck(
+            "encryption",
+            "the URLs of MIC_DATABASE_URL have different parameters, and each applies to its own URL only",
+            "Give all URLs the same parameters, such as sslmode.",
+          )
+        : isPlain
+          ? failedCheck(
+              "encryption",
+              `the connection to ${quote(address)} is not encrypted`,
+              "Turn ssl on at the PostgreSQL servers, allow only hostssl in pg_hba.conf, and add sslmode=verify-full and sslrootcert to each URL.",
+            )
+          : passedCheck(
+              "encryption",
+              ssl ? "the connection to the database is encrypted" : "the database is on this machine",
+            ),
+      sees
+        ? passedCheck("replicas", "the role can see which replicas confirm commits")
+        : failedCheck(
+            "replicas",
+            "the role cannot see the replicas of PostgreSQL, so it is not checked whether one of them lacks commits",
+            "Run GRANT pg_monitor TO mic on the primary.",
+          ),
+    ];
+  } catch (error) {
+    return [checkFromError("encryption", error, "Check MIC_DATABASE_URL.")];
+  }
+}
+
 async function checkTeams({ secretKeys }: TeamsSettings, { database }: DeploymentDatabase): Promise<readonly Check[]> {
   try {
     const all = await createTeams(database).list();
@@ -115,6 +160,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
         () => tokens.ready().then(() => `${settings.signIn.issuer} is reachable, and its tokens can be verified`),
         "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
       ),
+      ...(await checkConnection(settings, deployment)),
       ...(await checkTeams(settings, deployment)),
       ...(tokenFile === undefined ? [] : [await checkAccessToken(tokenFile, settings, tokens, deployment)]),
       checkProxy(environment),
