@@ -47,6 +47,7 @@ function createTestWatcher(random = 0.5) {
     },
     /** Ends every wait and runs the work that follows, `times` times. */
     async pass(times = 1) {
+      await new Promise(setImmediate);
       for (let time = 0; time < times; time += 1) {
         const due = resume;
         resume = [];
