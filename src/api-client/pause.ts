@@ -1,8 +1,8 @@
 // This module has the one pause of an upstream: the waits that the API asks for (Retry-After), those after repeated failures of an operation
 // (an outage), and the cooldown that the processes of a deployment share. Requests await a pause, and the advice of failures states it.
 import { Failure, type FailureFacts } from "../core/failure.ts";
-import { say } from "../core/text.ts";
-import { ANSWER_MARGIN_MS, type CallContext, MIN_ATTEMPT_MS, type Timing, timeLeftMs } from "./attempts.ts";
+import { say, type Text } from "../core/text.ts";
+import { type CallContext, MIN_ATTEMPT_MS, type Timing, timeLeftMs } from "./attempts.ts";
 import { parseRetryAfter } from "./classify.ts";
 import { waitAdvice } from "./refusal-advice.ts";
 import type { WireResponse } from "./transport.ts";
@@ -35,16 +35,28 @@ interface Outage {
 const isLost = ({ kind, status, at }: FailureFacts): boolean =>
   kind === "timeout" || (status === undefined && at === undefined);
 
-function tooLongFailure(leftMs: number): Failure {
-  const seconds = Math.ceil(leftMs / 1_000);
-  return new Failure({
-    kind: "rate_limited",
-    message: say`Not sent: the API asked all callers of this team to wait (HTTP 429).`,
-    retryable: true,
-    sideEffect: "none",
-    retryAfterSeconds: seconds,
-    next: waitAdvice(seconds),
-  });
+interface Turn {
+  /** Returns the milliseconds until the request may be sent; 0 or less means now. */
+  readonly leftMs: () => number | Promise<number>;
+  /** Returns the longest wait that the call has time for, in milliseconds. */
+  readonly maxMs: () => number;
+  /** Returns why the request must wait: "Not sent: …". */
+  readonly reason: () => Text;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+/** Waits until a request may be sent. Throws Failure, with nothing sent, if the call has too little time left. */
+export async function waitToSend({ leftMs, maxMs, reason, sleep }: Turn): Promise<void> {
+  for (let ms = await leftMs(); ms > 0; ms = await leftMs()) {
+    if (ms > maxMs()) {
+      const retryAfterSeconds = Math.ceil(ms / 1_000);
+      throw new Failure({
+        ...{ kind: "rate_limited", message: reason(), retryable: true, sideEffect: "none", retryAfterSeconds },
+        next: waitAdvice(retryAfterSeconds),
+      });
+    }
+    await sleep(ms);
+  }
 }
 
 export type Pause = ReturnType<typeof createPause>;
@@ -66,15 +78,13 @@ export function createPause(timing: Timing, cooldown?: Cooldown) {
     return ms + MIN_ATTEMPT_MS > timeLeftMs(context, timing) ? 0 : ms;
   }
 
-  async function awaitEnd(operationId: string, context: CallContext): Promise<void> {
-    for (;;) {
-      const sharedMs = Math.max(0, (await cooldown?.leftMs()) ?? 0);
-      if (sharedMs > 0 && sharedMs + ANSWER_MARGIN_MS > timeLeftMs(context, timing)) throw tooLongFailure(sharedMs);
-      const ms = Math.max(sharedMs, waitMs(context, operationId));
-      if (ms === 0) return;
-      await timing.sleep(ms + (sharedMs > 0 ? timing.random() * SPREAD_MS : 0), context.signal);
-    }
-  }
+  const awaitEnd = (operationId: string, context: CallContext): Promise<void> =>
+    waitToSend({
+      leftMs: async () => Math.max((await cooldown?.leftMs()) ?? 0, waitMs(context, operationId)),
+      maxMs: () => timeLeftMs(context, timing) - MIN_ATTEMPT_MS,
+      reason: () => say`Not sent: the API asked all callers of this team to wait (HTTP 429).`,
+      sleep: (ms) => timing.sleep(ms + (cooldown ? timing.random() * SPREAD_MS : 0), context.signal),
+    });
 
   return {
     requestedMs,

@@ -2,9 +2,9 @@
 // sliding window of one minute, and any cooldown that the API requested from this or another process.
 import pLimit from "p-limit";
 import type { Timing } from "../api-client/attempts.ts";
-import { waitAdvice } from "../api-client/refusal-advice.ts";
+import { waitToSend } from "../api-client/pause.ts";
 import { Failure } from "../core/failure.ts";
-import { say } from "../core/text.ts";
+import { say, type Text } from "../core/text.ts";
 import type { Catalog } from "./catalog.ts";
 
 export const CONCURRENCY = 4;
@@ -69,20 +69,10 @@ export function createLimiter(
     endedAt.push(at);
   }
 
-  function rateLimitFailure(): Failure {
-    const retryAfterSeconds = Math.max(1, Math.ceil(delayMs(0, true) / 1000));
-    const why = isCoolingDown()
-      ? say`the API asked for a pause (HTTP 429)`
-      : say`at most ${maxRequests(true)} geography requests leave here in a minute`;
-    return new Failure({
-      kind: "rate_limited",
-      message: say`Not sent: ${why}.`,
-      retryable: true,
-      sideEffect: "none",
-      retryAfterSeconds,
-      next: waitAdvice(retryAfterSeconds),
-    });
-  }
+  const reasonToWait = (): Text =>
+    isCoolingDown()
+      ? say`Not sent: the API asked for a pause (HTTP 429).`
+      : say`Not sent: at most ${maxRequests(true)} geography requests leave here in a minute.`;
 
   /** Sends nothing for `ms`, and then halves the rate for REDUCED_RATE_MS. Resolves when other processes can read the cooldown. */
   async function startCooldown(ms: number): Promise<void> {
@@ -95,14 +85,18 @@ export function createLimiter(
     const queueEntry = {};
     if (isDirect) waiting.push(queueEntry);
     try {
-      for (;;) {
-        signal.throwIfAborted();
-        const ms = delayMs(isDirect ? waiting.indexOf(queueEntry) : waiting.length, isDirect);
-        if (ms <= 0) return;
-        if (timing.clockMs() + ms > untilAt) throw rateLimitFailure();
-        await timing.sleep(Math.min(ms, POLL_INTERVAL_MS), signal);
-        await catalog.load();
-      }
+      await waitToSend({
+        leftMs() {
+          signal.throwIfAborted();
+          return delayMs(isDirect ? waiting.indexOf(queueEntry) : waiting.length, isDirect);
+        },
+        maxMs: () => untilAt - timing.clockMs(),
+        reason: reasonToWait,
+        async sleep(ms) {
+          await timing.sleep(Math.min(ms, POLL_INTERVAL_MS), signal);
+          await catalog.load();
+        },
+      });
     } finally {
       waiting = waiting.filter((each) => each !== queueEntry);
     }
