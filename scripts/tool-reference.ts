@@ -96,7 +96,10 @@ function formatParameters(tool: Tool): string {
     const isDefault = longer !== undefined && /^Default \d+\.$/.test(description ?? "");
     // Values without a description explain themselves.
     const meaning = isDefault ? `${longer} ${description}` : (longer ?? description ?? (values && ""));
-    if (meaning === undefined) throw new Error(`MEANINGS in ${import.meta.filename} needs ${name} of ${tool.name}`);
+    if (meaning === undefined)
+      throw new Error(
+        `${name} of ${tool.name} has no meaning: add it to MEANINGS in ${import.meta.filename}, or an id to src/api-client/id-kinds.ts`,
+      );
     const isRequired = required.includes(name) && name !== "workspaceId";
     return `| \`${name}\`${isRequired ? " (required)" : ""} | ${escapeTableCell(formatType(property))} | ${escapeTableCell(meaning)} |`;
   });

@@ -1,6 +1,7 @@
 // Tests answers about another resource than the one that the request names, as a cache or a proxy that mixes up responses gives them.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as samples from "../contract/samples.ts";
+import { fieldsOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { inProcessClientForTest } from "../support/mcp.ts";
 import { answer, stubForTest } from "../support/stub.ts";
@@ -11,35 +12,19 @@ const { enveloped, micEnveloped, job, input, operation, processingRequest, recip
 const OTHER = {
   id: "another-1",
   hex32: "f".repeat(32),
-  offer: { ...recipeOffer, recipe: { ...recipeOffer.recipe, versionId: `micrecipev_${"f".repeat(32)}` } },
 };
 const workspaceId = "another-1";
 
-/** Each read: the tool, its arguments, the answer, and the field that names another resource. */
-const reads = [
-  ["get_job", { jobId: job.id }, enveloped({ ...job, id: OTHER.id }), "/data/id"],
-  ["get_input", { inputId: input.id }, enveloped({ ...input, id: OTHER.id }), "/data/id"],
-  ["get_operation", { operationId: operation.id }, enveloped({ ...operation, id: OTHER.id }), "/data/id"],
-  ["get_recipe", { versionId: recipeOffer.recipe.versionId }, micEnveloped(OTHER.offer), "/data/recipe/versionId"],
-  [
-    "get_usage",
-    { workspaceId: "micws_1", window: "DAY" },
-    enveloped({ ...samples.usageSummary, workspaceId }),
-    "/data/workspaceId",
-  ],
-  [
-    "get_capabilities",
-    { workspaceId: "micws_1" },
-    enveloped({ ...samples.capabilitySet, workspaceId }),
-    "/data/workspaceId",
-  ],
-  [
-    "get_file_processing_request",
-    { requestId: processingRequest.id },
-    micEnveloped({ ...processingRequest, id: `micsharedrequest_${OTHER.hex32}` }),
-    "/data/id",
-  ],
-] as const;
+/** Each read: the tool, its arguments, an answer about another resource, and the field that names it. */
+const reads = jobOperations.flatMap((row) => {
+  const [pointer] = Object.keys(row.echoes ?? {});
+  if (row.method !== "GET" || pointer === undefined || Array.isArray(Object(row.sample).data)) return [];
+  const sample = JSON.stringify(row.sample);
+  const others = fieldsOf(row).flatMap(({ name, values, isOptional }) =>
+    isOptional ? [] : [[name, values.accepts.find((value) => !sample.includes(JSON.stringify(value)))]],
+  );
+  return [[row.tool, Object.fromEntries(others), row.sample, `/data${pointer}`] as const];
+});
 
 const pages = [
   [
@@ -95,9 +80,16 @@ async function clientOf(stub: Awaited<ReturnType<typeof stubForTest>>) {
 beforeEach(() => void vi.spyOn(Math, "random").mockReturnValue(0));
 afterEach(() => void vi.restoreAllMocks());
 
+test("the table of reads has those of one resource", () => {
+  expect(reads.map(([tool]) => tool)).toEqual(expect.arrayContaining(["get_job", "get_recipe", "get_usage"]));
+});
+
 test("the tables have every operation of the job-processing API whose answer names what was requested", () => {
   const tools = new Set<string>([...reads, ...pages, ...actions].map(([tool]) => tool));
-  expect(jobOperations.map(({ tool }) => tool).filter((tool) => !tools.has(tool))).toEqual(["download_asset"]);
+  expect(
+    jobOperations.map(({ tool }) => tool).filter((tool) => !tools.has(tool)),
+    "add the tool to a table",
+  ).toEqual(["download_asset"]);
 });
 
 test.for(reads)("%s does not show an answer about another resource", async ([tool, args, body, pointer]) => {

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import { type Example, type OperationId, type OperationRow, operations } from "../operations.ts";
+import { type Example, isPost, type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Parts, Service } from "./service.ts";
 import {
   createJobBody,
@@ -71,8 +71,19 @@ export async function createExampleData(service: Service): Promise<ExampleData> 
   };
 }
 
-/** Parts of a request that the service accepts. Throws if the example of the operation's row lacks a required parameter. */
-export async function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
+const requests = new WeakMap<ExampleData, Map<OperationId, Promise<Parts>>>();
+
+/** Parts of a request that the service accepts: of a read, always the same. Throws if the example of the operation's row lacks a required parameter. */
+export function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
+  if (isPost(id)) return createParts(exampleData, id);
+  const known = requests.get(exampleData) ?? new Map<OperationId, Promise<Parts>>();
+  requests.set(exampleData, known);
+  const parts = known.get(id) ?? createParts(exampleData, id);
+  known.set(id, parts);
+  return parts;
+}
+
+async function createParts(exampleData: ExampleData, id: OperationId): Promise<Parts> {
   const { example: createExample, pathParameters, query }: OperationRow = operations[id];
   const example: Example = (await createExample?.(exampleData)) ?? {};
   for (const [{ shape }, values = {}] of [[pathParameters, example.path] as const, [query, example.query] as const])
