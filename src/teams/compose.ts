@@ -20,6 +20,7 @@ import { createAudit, createCallerTrace } from "./audit/audit.ts";
 import type { Auditor } from "./audit/rows.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
+import type { DatabaseFigures } from "./durability.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
 import { createRefusals } from "./frontend/refusals.ts";
 import { createHealthCheck, readDegraded } from "./readiness.ts";
@@ -65,7 +66,7 @@ export function composeTeams(deployment: Deployment) {
   for (const secret of deployment.secrets) redactor.add(secret);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const { log, telemetry } = createLogging(config, redactor, deployment.startTelemetry);
-  const { database, journal, waiting, check, close } = openDatabase(deployment, { telemetry, onLoss });
+  const { database, journal, waiting, check, readFigures, close } = openDatabase(deployment, { telemetry, onLoss });
   const process = createProcessContext({ config, redactor, transport, journal, log, telemetry });
   const { timing, actionContext } = process;
   const { now } = timing;
@@ -91,6 +92,7 @@ export function composeTeams(deployment: Deployment) {
   }
   const lossGuard = createLossGuard(database, () => restoreGap, now);
   let unknown = 0;
+  let figures: DatabaseFigures = { replicas: 0, lag: 0, connections: 0 };
   const databaseCheck = createHealthCheck({
     name: "database",
     log,
@@ -100,6 +102,7 @@ export function composeTeams(deployment: Deployment) {
       await upstreamSecret.read();
       const counts = await (await journal.open()).countUnresolved();
       unknown = counts.unknown;
+      figures = await readFigures();
       return { ...counts, ...(restoreGap && { restoreGap }) };
     },
   });
@@ -211,6 +214,10 @@ export function composeTeams(deployment: Deployment) {
   telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
+  telemetry?.registerGauge("mic.database.replicas", () => figures.replicas);
+  telemetry?.registerGauge("mic.database.replication_lag", () => figures.lag);
+  telemetry?.registerGauge("mic.database.connections", () => figures.connections);
+  telemetry?.registerGauge("mic.actions.lost", () => (lossGuard.notice() === undefined ? 0 : 1));
   telemetry?.registerGauge("mic.database.degraded", () => readDegraded(databaseCheck));
   telemetry?.registerGauge("mic.actions.unknown", () => unknown);
 

@@ -16,8 +16,10 @@ import {
   checkDurability,
   createDurableWrite,
   createSpaceCheck,
+  type DatabaseFigures,
   DEPLOYMENT_TABLES,
   type DurabilityProblem,
+  readFigures,
 } from "./durability.ts";
 import { createLossDetector } from "./lost-rows.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
@@ -77,6 +79,7 @@ export function connectToPrimary(
       blockedUntilMs = problem?.isBlocked ? performance.now() + BLOCKED_MS : Number.NEGATIVE_INFINITY;
       return problem;
     },
+    readFigures: (): Promise<DatabaseFigures> => readFigures(query),
     /** Commits a row durably (see `createDurableWrite`). */
     writeDurably: createDurableWrite(query),
     /** Rejects if PostgreSQL has no space for new rows. */
@@ -173,6 +176,7 @@ export function openDatabase(
       await primary.checkSpace();
       if (lost) onLoss(lost);
     },
+    readFigures: primary.readFigures,
     migrate,
     /** Returns the version of the tables, 0 if there are none. Changes nothing. */
     findVersion: async (): Promise<number> => await findJournalVersion(await primary.open()),

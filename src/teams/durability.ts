@@ -70,6 +70,17 @@ export async function checkDurability(
   };
 }
 
+const FIGURES_SQL = `SELECT
+  (SELECT COUNT(*) FROM pg_stat_replication WHERE COALESCE(application_name, '') NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas,
+  COALESCE((SELECT EXTRACT(EPOCH FROM MAX(replay_lag)) FROM pg_stat_replication), 0)::float8 AS lag,
+  (SELECT SUM(numbackends) FROM pg_stat_database)::float8 / current_setting('max_connections')::float8 AS connections`;
+const FiguresRow = z.object({ replicas: z.int(), lag: z.number(), connections: z.number() });
+export type DatabaseFigures = z.infer<typeof FiguresRow>;
+
+/** Reads what an operator watches: connected replicas, their delay in seconds, and the share of connections in use. */
+export const readFigures = async (query: Database["query"]): Promise<DatabaseFigures> =>
+  FiguresRow.parse((await query(FIGURES_SQL))[0]);
+
 /** Writes 128 KB, which need new pages: a full disk often still has room for small rows. The table is dropped at the end of the statement. */
 const SPACE_SQL = `DO $$ BEGIN
   CREATE TEMP TABLE mic_space_check ON COMMIT DROP AS SELECT repeat('x', 2000) AS x FROM generate_series(1, 64);

@@ -15,6 +15,10 @@ export const GAUGES = {
     unit: "1",
   },
   "mic.actions.unknown": { description: "Actions in the journal whose outcome is unknown", unit: "{action}" },
+  "mic.actions.lost": { description: "1 while the journal lacks actions after a restore or failover", unit: "1" },
+  "mic.database.replicas": { description: "Replicas that are connected to PostgreSQL", unit: "{replica}" },
+  "mic.database.replication_lag": { description: "Longest delay of a replica, if the role may read it", unit: "s" },
+  "mic.database.connections": { description: "Share of PostgreSQL's max_connections in use, from 0 to 1", unit: "1" },
   "mic.database.waiting": { description: "Statements waiting for a database connection", unit: "{request}" },
 } as const;
 export type GaugeName = keyof typeof GAUGES;

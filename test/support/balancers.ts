@@ -20,7 +20,9 @@ const hostOf = (url: string): string => new URL(url).host;
 export function renderHaproxyConfig(port: number, instances: readonly string[]): string {
   const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
   const bound = replaceOnce(file, /^ {4}bind :443 .*$/m, `    bind 127.0.0.1:${port}`);
-  const plain = replaceOnce(bound, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
+  // Tests run at the same time, and the port of the metrics is fixed.
+  const withoutMetrics = replaceOnce(bound, /\n# Metrics for Prometheus[\s\S]*$/, "");
+  const plain = replaceOnce(withoutMetrics, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
   // Each group of servers becomes one line for each instance, like the last line of the group.
   return plain.replace(/(?:^ {4}server (\S+) \S+(.*)\n)+/gm, (_, name: string, options: string) =>
     instances

@@ -26,7 +26,9 @@ describeUnless(postgresMissing ?? linuxMissing, "commits that wait for a replica
     const findProblem = deployment.findDurabilityProblem;
     await query("CREATE TABLE t (a INTEGER)");
     expect(await findProblem()).toBeUndefined();
+    expect(await deployment.readFigures()).toMatchObject({ replicas: 1 });
     await getPair().cutReplicas();
+    expect(await deployment.readFigures()).toMatchObject({ replicas: 0 });
     onTestFinished(() => getPair().reconnectReplicas());
     const outcomes: string[] = [];
     const write = () =>
