@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
 import { DEFAULT_LIMIT, type ListedAction, summarizeList } from "../src/actions/listing.ts";
 import { formatRecordTable } from "../src/core/table.ts";
-import { say, toText } from "../src/core/text.ts";
+import { fixed, say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
@@ -25,7 +25,8 @@ function rowOf(action: ListedAction) {
 
 function nextStepOf(actions: readonly ListedAction[]): NextStep | undefined {
   const [first, ...others] = actions.flatMap(({ nextStep }) => nextStep ?? []);
-  if (first === undefined || others.length === 0) return first;
+  if (first === undefined) return undefined;
+  if (others.length === 0) return { ...first, why: fixed(first.why) };
   return { tool: "resolve_actions", arguments: {}, why: say`finds out the outcomes of all; no action runs twice` };
 }
 
@@ -48,7 +49,7 @@ export const listActions = defineTool({
     return toolResult<Listing>(
       { actions },
       {
-        summary: toText(summarizeList(found, state, await ctx.actions.countOfOtherClients())),
+        summary: summarizeList(found, state, await ctx.actions.countOfOtherClients()),
         nextStep: nextStepOf(found.actions),
         lines: [actions.length > 0 ? formatRecordTable(actions) : undefined],
         link: references.actions,

@@ -3,9 +3,9 @@
 import * as z from "zod/v4";
 import { listMicJobs, retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { formatCount, groupByKey, tally } from "../src/core/counts.ts";
+import { countPart, groupByKey, tally } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
-import { AGENT, render, say } from "../src/core/text.ts";
+import { AGENT, forReader, raw, render, say, type Text } from "../src/core/text.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import {
   jobIds,
@@ -168,19 +168,20 @@ function groupRows(rows: readonly BulkRow[]): readonly BulkRow["cells"][] {
 }
 
 /** Returns what to do about a job that was given up. `reason`: that of `giveUpReason`. */
-function givenUpText(reason: unknown): string {
+function givenUpText(reason: unknown): Text {
   if (reason === NOT_RETRYABLE)
-    return "Not retryable: the API refuses to retry them; get_job shows what to correct before a new job.";
-  if (reason === REJECTED_IN_REVIEW) return "Rejected in review: ask the user before you submit another job.";
-  return "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.";
+    return say`Not retryable: the API refuses to retry them; get_job shows what to correct before a new job.`;
+  if (reason === REJECTED_IN_REVIEW)
+    return say`Rejected in review: ${forReader("ask the user before you", "read the review before you")} submit another job.`;
+  return say`GIVEN_UP: another retry will most likely fail too; ${forReader("ask the user to ", "")}contact the operator. retry_job retries one of them anyway.`;
 }
 
 /** "Retried 10 of 12: 10 SUCCEEDED." */
-function countsText(rows: readonly BulkRow[]): string {
-  if (rows.length === 0) return "No job to retry.";
+function countsText(rows: readonly BulkRow[]): Text {
+  if (rows.length === 0) return say`No job to retry.`;
   const made = rows.filter(({ outcome }) => outcome === "done");
   const states = made.flatMap(({ cells: { state, stage } }) => (stage ? `${state} at ${stage}` : (state ?? [])));
-  return `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${tally(states.map(String))}` : ""}.`;
+  return say`Retried ${made.length} of ${rows.length}${states.length > 0 && say`: ${raw(tally(states.map(String)))}`}.`;
 }
 
 /** "Other jobs: 2 rejected (JOB_NOT_RETRYABLE).", and what to do about those that were given up or left out. */
@@ -191,10 +192,10 @@ function otherJobsSentences(rows: readonly BulkRow[], { retries, remaining, miss
   );
   const failed = retries.filter(({ state }) => TERMINAL_STATES.has(state)).length;
   return [
-    others.length > 0 && `Other jobs: ${tally(labels.map(String))}.`,
-    ...new Set(others.filter(({ code }) => code === GIVEN_UP).map(({ note }) => givenUpText(note))),
-    failed > 0 && `${formatCount(failed, "earlier retry", "earlier retries")} did not succeed.`,
-    remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
+    others.length > 0 && say`Other jobs: ${raw(tally(labels.map(String)))}.`,
+    ...[...new Set(others.flatMap(({ code, note }) => (code === GIVEN_UP ? [note] : [])))].map(givenUpText),
+    failed > 0 && say`${countPart(failed, "earlier retry", "earlier retries")} did not succeed.`,
+    remaining > 0 && say`${countPart(remaining, "more job matches", "more jobs match")}.`,
     missingText,
   ];
 }
@@ -205,7 +206,7 @@ const groupByState = (jobs: readonly Job[]) =>
     ...{ state, count: ids.length, jobIds: ids.slice(0, MAX_JOBS) },
   }));
 
-const PROMISE = "no job is retried twice";
+const PROMISE = say`no job is retried twice`;
 
 export const retryJobs = defineTool({
   name: "retry_jobs",
@@ -245,14 +246,14 @@ export const retryJobs = defineTool({
             const rest = args.jobIds && { jobIds: unfinished };
             const why =
               unfinished.length > 0
-                ? `retries the rest and resolves unknown outcomes; ${PROMISE}`
-                : `retries the other ${remaining}`;
+                ? say`retries the rest and resolves unknown outcomes; ${PROMISE}`
+                : say`retries the other ${remaining}`;
             return { tool: "retry_jobs", arguments: { ...again, ...rest }, why };
           }
           const jobs = [...rows.map(({ job }) => job), ...retries];
           const inProgress = jobs.flatMap((job) => (job && isJobInProgress(job) ? job.id : [])).slice(0, MAX_JOBS);
           if (inProgress.length === 0) return await retryFailedStep(jobs, ctx);
-          const why = "waits for the new jobs that are still in progress";
+          const why = say`waits for the new jobs that are still in progress`;
           return { tool: "wait_for_jobs", arguments: { jobIds: inProgress }, why };
         },
       },

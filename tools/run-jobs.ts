@@ -3,9 +3,9 @@
 import * as z from "zod/v4";
 import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
-import { formatCount } from "../src/core/counts.ts";
+import { countPart } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
-import { AGENT, render, say } from "../src/core/text.ts";
+import { AGENT, join, own, render, say, type Text } from "../src/core/text.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
@@ -35,9 +35,8 @@ import {
   type WatchedJob,
   watchJobs,
 } from "../src/toolkit/jobs/waiting.ts";
-import { omitUnofferedTools } from "../src/toolkit/offered-text.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { NextStep } from "../src/toolkit/results.ts";
+import { agentReader, type NextStep } from "../src/toolkit/results.ts";
 import { fieldErrorsText } from "../src/toolkit/summary-view.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
@@ -122,17 +121,19 @@ async function runFile(
 
 const STATES = { done: "UNKNOWN", refused: "NOT_RUN", unknown: "UNKNOWN", "not sent": "NOT_RUN" } as const;
 
-function cellsOf(file: string, outcome: RowOutcome, failure: Failure | undefined, { isOffered }: ToolContext) {
+function cellsOf(file: string, outcome: RowOutcome, failure: Failure | undefined, ctx: ToolContext) {
   if (!failure) return { file, state: "NOT_SENT" };
-  const { kind, code, fieldErrors = [], next = [] } = failure.facts;
+  const { kind, code, fieldErrors = [], next } = failure.facts;
   // A file that the API rejects has its own reason and remedy, which run_job would state.
-  const reason =
-    fieldErrors.length > 0 ? `${failure.message} ${render(fieldErrorsText(fieldErrors), AGENT)}.` : failure.message;
-  const remedy = outcome === "refused" ? omitUnofferedTools(render(next, AGENT), isOffered) : "";
-  return { file, state: STATES[outcome], error: code ?? kind.toUpperCase(), note: `${reason} ${remedy}`.trim() };
+  const fields = fieldErrors.length > 0 && say`${fieldErrorsText(fieldErrors)}.`;
+  const note = join([failure.facts.message, fields, outcome === "refused" && next]);
+  return {
+    ...{ file, state: STATES[outcome], error: code ?? kind.toUpperCase() },
+    note: render(note, agentReader(ctx)).trim(),
+  };
 }
 
-const PROMISE = "no job runs twice";
+const PROMISE = say`no job runs twice`;
 
 /** Returns the call that looks for outcomes that a repeated call cannot find out, such as those of calls more than 20 h ago. */
 function resolveStep(rows: readonly BulkRow[]): NextStep | undefined {
@@ -141,15 +142,15 @@ function resolveStep(rows: readonly BulkRow[]): NextStep | undefined {
   );
   if (first === undefined) return undefined;
   const args = others.length === 0 ? { idempotencyKey: first } : {};
-  return { tool: "resolve_actions", arguments: args, why: `looks for the unknown outcomes; ${PROMISE}` };
+  return { tool: "resolve_actions", arguments: args, why: say`looks for the unknown outcomes; ${PROMISE}` };
 }
 
 /** What the call did if it created no job. */
-function earlierStepsOf(rows: readonly BulkRow[]): string | undefined {
+function earlierStepsOf(rows: readonly BulkRow[]): Text | undefined {
   const registered = rows.filter(({ failure }) => failure?.facts.earlierSteps !== undefined).length;
-  const inputs = formatCount(registered, "input was registered", "inputs were registered");
-  const them = registered === 1 ? "it" : "them";
-  return registered === 0 ? undefined : `No job was created. ${inputs}; a repeated call uses ${them}.`;
+  const inputs = countPart(registered, "input was registered", "inputs were registered");
+  const them = own(registered === 1 ? "it" : "them");
+  return registered === 0 ? undefined : say`No job was created. ${inputs}; a repeated call uses ${them}.`;
 }
 
 export const runJobs = defineTool({
@@ -181,10 +182,10 @@ export const runJobs = defineTool({
       rows,
       {
         ...{ noun: "file", argument: "files", verb: "run", done: "run", promise: PROMISE },
-        counts: `${formatCount(rows.length, "file")}: ${tallyStates(states)}.`,
+        counts: say`${countPart(rows.length, "file")}: ${tallyStates(states)}.`,
         earlierSteps: earlierStepsOf(rows),
         async nextStep(files) {
-          const why = `continues with the unfinished files; ${PROMISE}`;
+          const why = say`continues with the unfinished files; ${PROMISE}`;
           if (files.length > 0) return { tool: "run_jobs", arguments: { ...again, files }, why };
           return (
             resolveStep(rows) ??

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
 import { type ListedAction, summarizeCounts } from "../src/actions/listing.ts";
-import { say, toText } from "../src/core/text.ts";
+import { say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult, toViewResult } from "../src/toolkit/results.ts";
@@ -25,7 +25,7 @@ export const showActions = defineTool({
   output: outputs.view<ShownActions>(),
   async run({ state }, ctx) {
     const { actions, counts } = await ctx.actions.list({ state, limit: MAX_SHOWN });
-    const read = toolResult<ShownActions>({ actions }, { summary: toText(summarizeCounts(counts)) });
+    const read = toolResult<ShownActions>({ actions }, { summary: summarizeCounts(counts) });
     const shown = say`The user sees these actions, and may ask you to resolve one.`;
     return toViewResult(read, actions.length === 0 ? say`The user sees an empty list.` : shown);
   },

@@ -1,7 +1,8 @@
 // This module defines wait_for_jobs, which waits until all or any of several jobs stop.
 import * as z from "zod/v4";
-import { formatCount } from "../src/core/counts.ts";
+import { countPart } from "../src/core/counts.ts";
 import { formatRecordTable } from "../src/core/table.ts";
+import { say } from "../src/core/text.ts";
 import { jobIds, LONG_WAIT_SECONDS, longWaitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { explainMissingId, missingIdNote } from "../src/toolkit/id-hints.ts";
@@ -51,7 +52,9 @@ export const waitForJobs = defineTool({
     const [missing, ...others] = failures.filter(({ facts }) => facts.kind === "not_found");
     if (missing && others.length + 1 === watched.length)
       throw explainMissingId(
-        others.length === 0 ? missing : missing.with({ message: `None of these jobs was found. ${missing.message}` }),
+        others.length === 0
+          ? missing
+          : missing.with({ message: say`None of these jobs was found. ${missing.facts.message}` }),
         { jobId: jobIds[0] },
       );
     const jobs = await rowsOf(watched, bulk.ctx);
@@ -59,14 +62,14 @@ export const waitForJobs = defineTool({
     return await bulkResult(
       { jobs, running: running.length },
       {
-        counts: `${tallyStates(watched.map((each) => ({ ...each, state: stateOf(each) })))}.`,
+        counts: say`${tallyStates(watched.map((each) => ({ ...each, state: stateOf(each) })))}.`,
         nothingDone:
           watched.every(({ job }) => job === undefined) &&
-          `${formatCount(jobs.length, "job was", "jobs were")} not read.`,
+          say`${countPart(jobs.length, "job was", "jobs were")} not read.`,
         failures: failures.filter(({ facts }) => facts.retryable),
         // A call at once makes sense if a job in progress can be read.
         mayContinue: watched.some((each) => isInProgress(each) && !each.failure),
-        promise: "the jobs continue",
+        promise: say`the jobs continue`,
         jobs: watched.map(({ job }) => job),
         nextStep() {
           if (running.length === 0)
@@ -75,9 +78,9 @@ export const waitForJobs = defineTool({
               bulk.ctx,
             );
           const args = { jobIds: running, ...(until !== undefined && { until }) };
-          return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
+          return { tool: "wait_for_jobs", arguments: args, why: say`waits for the jobs that are still in progress` };
         },
-        lines: [formatRecordTable(jobs), `${running.length} still running`],
+        lines: [formatRecordTable(jobs), say`${running.length} still running`],
       },
       bulk,
     );

@@ -1,6 +1,6 @@
 // This module builds the failures of actions with an unknown outcome, and of calls that name the key of another action.
-import { Failure, type FailureInput } from "../core/failure.ts";
-import { call, join, mapData, say, type Text, toText, type Words } from "../core/text.ts";
+import { Failure, type FailureFacts } from "../core/failure.ts";
+import { call, join, mapData, say, type Text } from "../core/text.ts";
 import { journalFailure } from "../store/database.ts";
 import type { StoredAction } from "./action-row.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
@@ -17,7 +17,7 @@ export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 export function withResumeAdvice(
   failure: Failure,
   { key, first_sent_at }: SentAction,
-  verificationAdvice: Words,
+  verificationAdvice: Text,
   outageLeftMs: number,
 ): Failure {
   const { kind, next, retryAfterSeconds = Math.ceil(outageLeftMs / 1_000) } = failure.facts;
@@ -26,9 +26,7 @@ export function withResumeAdvice(
   const resume = say`${wait} ${call("resolve_actions", { idempotencyKey: key })}, or make the same call again, before ${until}: either resumes this action, which never runs twice.`;
   // If the API also rejects the repeated call, that rejection may be final.
   const steps =
-    kind === "outcome_unknown"
-      ? [resume]
-      : [next, resume, say`If that does not show it: ${toText(verificationAdvice)}`];
+    kind === "outcome_unknown" ? [resume] : [next, resume, say`If that does not show it: ${verificationAdvice}`];
   const advised = { idempotencyKey: key, next: join(steps) };
   return new Failure({ ...failure.facts, ...advised }, { cause: failure });
 }
@@ -54,7 +52,7 @@ export const neverSentFailure = (): Failure =>
 export function unreadableOutcomeFailure(error: unknown, key: string | undefined): Failure {
   const failure = journalFailure(error);
   const message = say`${failure.facts.message} This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.`;
-  const facts: Partial<FailureInput> = { message, sideEffect: "unknown" };
+  const facts: Partial<FailureFacts> = { message, sideEffect: "unknown" };
   return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
 }
 
@@ -73,7 +71,12 @@ export function withCallerKey(failure: Failure, upstreamKey: string, key: string
   return keyed.with({
     message: mapData(message, replaceKey),
     next: next && mapData(next, replaceKey),
-    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: replaceKey(each.message) })) }),
+    ...(fieldErrors && {
+      fieldErrors: fieldErrors.map(({ message: text, ...field }) => ({
+        ...field,
+        message: typeof text === "string" ? replaceKey(text) : text,
+      })),
+    }),
   });
 }
 

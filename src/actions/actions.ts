@@ -7,7 +7,7 @@ import type { EncodedRequest } from "../api-client/encode.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { errorMessage, Failure, toReport } from "../core/failure.ts";
-import { raw, say, type Words } from "../core/text.ts";
+import { raw, say, type Text } from "../core/text.ts";
 import { JournalFailure, journalFailure } from "../store/database.ts";
 import {
   assertSameAction,
@@ -23,7 +23,7 @@ import {
 import { type ActionObserver, NO_OBSERVER } from "./action-observer.ts";
 import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./action-row.ts";
 import { actionId, createLateWrites, createLeaseMonitor } from "./claims.ts";
-import { durationText, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
+import { formatDuration, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
 import {
   type ActionIdentity,
   type ActionTraits,
@@ -69,7 +69,7 @@ export interface Reply {
 /** One call of an action tool. */
 export interface ActionCall extends ActionDescriptor {
   /** Advice for the agent: how to check whether the action took effect without sending it again. */
-  readonly verificationAdvice: Words;
+  readonly verificationAdvice: Text;
   /** Builds the request of a new action. A resumed action already has one. */
   prepare(): Promise<EncodedRequest>;
   /** Sends the request with its upstream idempotency key, and retries it. Throws Failure. */
@@ -243,10 +243,10 @@ export function createActions(
     const { key: idempotencyKey, attempts } = stored;
     if ("failure" in outcome) {
       // The journal keeps texts as an agent has read them.
-      const { message: recorded, next, ...facts } = outcome.failure;
+      const { message: recorded, earlierSteps: _, next, ...facts } = outcome.failure;
       const notice = outcome.finding
         ? say`Not run again. `
-        : say`Not run again: an identical call ran ${durationText(earlier.ageMs)} ago. `;
+        : say`Not run again: an identical call ran ${raw(formatDuration(earlier.ageMs))} ago. `;
       throw new Failure({
         ...facts,
         message: say`${stored.state === "succeeded" && notice}${raw(recorded)}`,

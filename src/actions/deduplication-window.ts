@@ -1,5 +1,4 @@
 // The deduplication window is longer than a night and shorter than a day, so that a daily job without a key runs every day.
-import { say, type Text } from "../core/text.ts";
 import type { StoredAction } from "./action-row.ts";
 
 /**
@@ -50,13 +49,4 @@ export function formatDuration(ms: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
   const hours = Math.floor(seconds / 3_600);
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
-}
-
-/** The same as a text. */
-export function durationText(ms: number): Text {
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds < 60) return say`${seconds} s`;
-  if (seconds < 3_600) return say`${Math.floor(seconds / 60)} min`;
-  const hours = Math.floor(seconds / 3_600);
-  return hours < 48 ? say`${hours} h` : say`${Math.floor(hours / 24)} days`;
 }

@@ -1,5 +1,6 @@
 // This module lists the journal for agents and users: unresolved actions with the calls that resolve them, and the latest actions.
 import { isOwnerDead } from "../core/owner.ts";
+import { forReader, join, own, say, type Text } from "../core/text.ts";
 import { ActionState, failureFrom, findingOf, type StoredAction } from "./action-row.ts";
 import { isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
 import { parseCanonicalArguments } from "./fingerprint.ts";
@@ -142,48 +143,48 @@ export async function listActions(journal: Journal, { service, state, limit }: L
   return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
 }
 
-/** Returns a sentence such as "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
-export function summarizeCounts(counts: ActionList["counts"]): string {
+/** A sentence such as "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
+export function summarizeCounts(counts: ActionList["counts"]): Text {
   const all = ActionState.options.reduce((sum, state) => sum + counts[state], 0);
-  const shown = (["in_progress", "unknown", "rejected", "succeeded"] as const).flatMap((state) =>
-    counts[state] === 0 ? [] : [`${counts[state]} ${state.replace("_", " ")}`],
+  const shown = (["in_progress", "unknown", "rejected", "succeeded"] as const).map(
+    (state) => counts[state] > 0 && say`${counts[state]} ${own(state === "in_progress" ? "in progress" : state)}`,
   );
-  return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
+  return say`${all} ${own(all === 1 ? "action" : "actions")}${all > 0 && say`: ${join(shown, ", ")}`}.`;
 }
 
-/** Returns "1 unresolved action belongs to another client id or base URL: tell the user."; undefined if there is none. */
-export const otherClientsText = (count: number): string | undefined =>
+/** "1 unresolved action belongs to another client id or base URL: tell the user."; undefined if there is none. */
+export const otherClientsText = (count: number): Text | undefined =>
   count === 0
     ? undefined
-    : `${count} unresolved ${count === 1 ? "action belongs" : "actions belong"} to another client id or base URL: tell the user.`;
+    : say`${count} unresolved ${own(count === 1 ? "action belongs" : "actions belong")} to another client id or base URL${forReader(": tell the user", "")}.`;
 
-const NONE_IN: Readonly<Record<ActionState, string>> = {
-  in_progress: "No action is in progress",
-  unknown: "No outcome is unknown",
-  rejected: "No action was rejected",
-  succeeded: "No action has succeeded",
+const NONE_IN: Readonly<Record<ActionState, Text>> = {
+  in_progress: say`No action is in progress`,
+  unknown: say`No outcome is unknown`,
+  rejected: say`No action was rejected`,
+  succeeded: say`No action has succeeded`,
 };
 
-function summarizeListed({ actions, counts }: ActionList, state: ActionState | undefined): string {
+function summarizeListed({ actions, counts }: ActionList, state: ActionState | undefined): Text {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
-  if (state !== undefined && actions.length === 0) return `${NONE_IN[state]}. ${summarizeCounts(counts)}`;
+  if (state !== undefined && actions.length === 0) return say`${NONE_IN[state]}. ${summarizeCounts(counts)}`;
   const text = summarizeCounts(counts);
   if (all <= shown) return text;
   // Unresolved actions are listed oldest first.
-  const which = state === "unknown" || state === "in_progress" ? "first" : "latest";
-  const kind = state === undefined ? "resolved" : state.replace("_", "-");
-  if (shown === 0) return `${text} No ${kind} action is listed.`;
-  return `${text} Listed: the ${which} ${shown === 1 ? `${kind} action` : `${shown} ${kind} actions`}.`;
+  const which = own(state === "unknown" || state === "in_progress" ? "first" : "latest");
+  const kind = own(state === undefined ? "resolved" : state === "in_progress" ? "in-progress" : state);
+  if (shown === 0) return say`${text} No ${kind} action is listed.`;
+  return say`${text} Listed: the ${which} ${shown === 1 ? say`${kind} action` : say`${shown} ${kind} actions`}.`;
 }
 
 /**
  * Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved actions." `state`: the only state that was listed.
  * `others`: the number of unresolved actions of other clients.
  */
-export const summarizeList = (list: ActionList, state: ActionState | undefined, others: number): string =>
-  [summarizeListed(list, state), otherClientsText(others)].filter(Boolean).join(" ");
+export const summarizeList = (list: ActionList, state: ActionState | undefined, others: number): Text =>
+  join([summarizeListed(list, state), otherClientsText(others)]);
 
 /** Formats the state as a table cell, such as "unknown, not resolvable". */
 export const formatState = ({ state, resolvable }: ListedAction): string =>

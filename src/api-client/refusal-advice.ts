@@ -11,7 +11,7 @@ const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean 
   fields !== undefined && Object.hasOwn(fields.shape, name);
 
 /** Whether a pointer (RFC 6901) names an argument, relative to the body or, as some APIs write it, after "body" or "query". */
-function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): boolean {
+function namesArgument({ body, query }: Endpoint, { pointer }: Pick<FieldError, "pointer">): boolean {
   if (pointer === "") return body !== undefined;
   const [, first = "", second = ""] = pointer.split("/");
   const name = first === "body" || first === "query" ? second : first;

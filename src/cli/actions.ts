@@ -2,15 +2,16 @@
 import { type ActionStatus, formatState, type ListedAction, summarizeList } from "../actions/listing.ts";
 import { UsageError } from "../core/config.ts";
 import { formatTable } from "../core/table.ts";
+import { render } from "../core/text.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import { NOTHING_UNRESOLVED, type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import { runToolCall } from "./call.ts";
 import { COMMANDS, type RunCommand } from "./commands.ts";
-import { parseChoice, rephraseForUser } from "./errors.ts";
+import { parseChoice } from "./errors.ts";
 import { formatTables } from "./tables.ts";
 import { applyStyle } from "./terminal.ts";
-import { formatCallCommand } from "./tool-arguments.ts";
+import { formatCallCommand, PERSON } from "./terminal-reader.ts";
 
 const LIMIT = 20;
 const STATES = COMMANDS.actions.choices.state;
@@ -38,7 +39,7 @@ export const actions: RunCommand<"actions"> = async ({ values }, environment) =>
     const { stdout, stderr } = process;
     const list = await runtime.ports.actions.list({ state, limit: LIMIT });
     const others = await runtime.ports.actions.countOfOtherClients();
-    const summary = rephraseForUser(summarizeList(list, state, others));
+    const summary = render(summarizeList(list, state, others), PERSON);
     if (isJson) {
       await writeJson({ summary, ...list }, context);
       return 0;
@@ -80,7 +81,7 @@ async function writeSteps(key: string | undefined, context: CommandContext): Pro
   const { runtime, isJson } = context;
   const all = await runtime.ports.actions.listUnresolved();
   const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(toStepRow);
-  const text = steps.length === 0 ? NOTHING_UNRESOLVED : steps.map(formatStep).join("\n");
+  const text = steps.length === 0 ? render(NOTHING_UNRESOLVED, PERSON) : steps.map(formatStep).join("\n");
   if (isJson) await writeJson({ actions: steps }, context);
   else process.stdout.write(`${runtime.redactor.redact(text)}\n`);
   return 0;

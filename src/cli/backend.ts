@@ -1,18 +1,19 @@
 // Opens the API that a command uses, and the runtime of commands that call tools; writes the output of such commands.
 import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig, UsageError } from "../core/config.ts";
-import { abortFailure, Failure, type FailureReport, toReport } from "../core/failure.ts";
+import { abortFailure, Failure, type FailureFacts, toReport } from "../core/failure.ts";
 import { escapeJson } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { factsOf, failureText } from "../mcp/tools/answer.ts";
+import { agentReaderOf } from "../mcp/tools/call.ts";
 import { type Backend, compose } from "./compose.ts";
-import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
+import { exitCodeOf } from "./errors.ts";
 import { findRunningEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
 import { isTerminal } from "./terminal.ts";
-import { toShellCommands } from "./tool-arguments.ts";
+import { terminalReader } from "./terminal-reader.ts";
 
 interface OpenBackend extends Backend {
   close(): Promise<void>;
@@ -78,13 +79,13 @@ export const writeJson = (value: unknown, { runtime }: Pick<CommandContext, "run
 export const TEMPORARY_EMULATOR =
   "This emulator ends with the command. To keep its jobs, run mic-mcp emulator in another terminal.";
 
-async function writeFailure(name: string, facts: FailureReport, context: CommandContext): Promise<number> {
+async function writeFailure(name: string, facts: FailureFacts, context: CommandContext): Promise<number> {
   const { runtime, flags, inProcess, isJson } = context;
-  const shown = rephraseFailureForUser(facts);
   const mayChange = runtime.tools.some((tool) => tool.name === name && tool.isWrite);
-  await writeLine(process.stderr, runtime.redactor.redact(toShellCommands(failureText(name, shown, mayChange), flags)));
+  const text = failureText(name, facts, terminalReader(runtime, flags), mayChange);
+  await writeLine(process.stderr, runtime.redactor.redact(text));
   if (inProcess && facts.kind === "not_found") await writeLine(process.stderr, TEMPORARY_EMULATOR);
-  if (isJson) await writeJson({ error: shown }, context);
+  if (isJson) await writeJson({ error: toReport(facts, agentReaderOf(runtime)) }, context);
   return exitCodeOf(facts);
 }
 
@@ -115,7 +116,7 @@ export async function withRuntime(
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const isStop = signal.aborted && !(error instanceof Failure);
-    return await writeFailure(name, toReport(isStop ? abortFailure(signal).facts : factsOf(error)), context);
+    return await writeFailure(name, isStop ? abortFailure(signal).facts : factsOf(error), context);
   } finally {
     for (const each of SIGNALS) process.off(each, stop);
     await close();

@@ -1,9 +1,11 @@
 // Implements `mic-mcp call`, which calls one tool in this process with the same journal and keys as an agent's call.
+
 import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type FailedAttempt, systemTiming } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { abortFailure, Failure, type FailureKind } from "../core/failure.ts";
+import { say, type Text } from "../core/text.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { agentReaderOf, type Outcome, runTool } from "../mcp/tools/call.ts";
@@ -14,18 +16,13 @@ import { type RenderedResult, renderResult, type ToolResult } from "../toolkit/r
 import type { ToolContext } from "../toolkit/tool-context.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
-import { didYouMean, rephraseForUser } from "./errors.ts";
+import { didYouMean } from "./errors.ts";
 import { exitCodeOfResult, UNFINISHED } from "./job-exit-code.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
 import { formatTables } from "./tables.ts";
 import { createProgressDisplay } from "./terminal.ts";
-import {
-  formatToolHelp,
-  formatToolList,
-  parseArgumentWords,
-  parseInputFlag,
-  toShellCommands,
-} from "./tool-arguments.ts";
+import { terminalReader } from "./terminal-reader.ts";
+import { formatToolHelp, formatToolList, parseArgumentWords, parseInputFlag } from "./tool-arguments.ts";
 
 function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[], config: Config): T {
   const offered = offeredTools(all, config);
@@ -52,7 +49,7 @@ async function writeResult(
   exitCode: number,
   context: CommandContext,
 ): Promise<number> {
-  const { runtime, flags, inProcess, isJson } = context;
+  const { runtime, inProcess, isJson } = context;
   const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
   if (drift.length > 0)
@@ -60,14 +57,14 @@ async function writeResult(
   if (isJson) await writeJson({ ...structured, requestId, exitCode }, context);
   else {
     // Redacted first: a cut secret would not be recognized.
-    const shown = redact(toShellCommands(rephraseForUser(text), flags));
+    const shown = redact(text);
     await writeLine(stdout, formatTables(shown, stdout));
   }
   if (inProcess && tool.isWrite) await writeLine(stderr, TEMPORARY_EMULATOR);
   return exitCode;
 }
 
-const createNotConfirmedFailure = (kind: FailureKind, message: string, next: string): Failure =>
+const createNotConfirmedFailure = (kind: FailureKind, message: Text, next: Text): Failure =>
   new Failure({ kind, message, retryable: false, sideEffect: "none", next });
 
 async function askYesOrNo(question: string): Promise<boolean> {
@@ -99,14 +96,14 @@ async function confirmCall(
   if (!isInteractive())
     throw createNotConfirmedFailure(
       "invalid_arguments",
-      `${tool.name} discards data or work and needs confirmation, but stdin is not a terminal. Nothing was sent.`,
-      "Add --yes to confirm.",
+      say`${tool.name} discards data or work and needs confirmation, but stdin is not a terminal. Nothing was sent.`,
+      say`Add --yes to confirm.`,
     );
   if (!(await askYesOrNo(prepared.text)))
     throw createNotConfirmedFailure(
       "cancelled",
-      "The call was not confirmed. Nothing was sent.",
-      "Type yes, or add --yes.",
+      say`The call was not confirmed. Nothing was sent.`,
+      say`Type yes, or add --yes.`,
     );
   // The job version that the question described.
   return {
@@ -172,7 +169,10 @@ export async function runToolCall(
   }
   if (!("result" in outcome)) throw new Error("The command asks the user itself.");
   const { result, workspaceId, notice } = outcome;
-  const rendered = renderResult(result, agentReaderOf(runtime, workspaceId), notice);
+  const reader = context.isJson
+    ? agentReaderOf(runtime, workspaceId)
+    : terminalReader(runtime, context.flags, workspaceId);
+  const rendered = renderResult(result, reader, notice);
   const isStopped = signal.aborted && tool.isWrite && !result.hasEnded;
   const exitCode = isStopped ? UNFINISHED : exitCodeOfResult(tool, typed, rendered.structured, result.isReplay);
   return await writeResult(tool, result, rendered, exitCode, context);

@@ -13,14 +13,15 @@ import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/end
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
-import { AGENT, render } from "../core/text.ts";
+import { render } from "../core/text.ts";
 import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
 import { volumeAdvice } from "./container-storage.ts";
-import { describeError, rephraseForUser } from "./errors.ts";
+import { describeError } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
+import { PERSON } from "./terminal-reader.ts";
 
 export interface Check {
   readonly name: string;
@@ -230,7 +231,7 @@ export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Chec
     return failedCheck(
       "proxy",
       `the value of ${invalid} is not the URL of a proxy`,
-      rephraseForUser(render(proxyAdvice(invalid), AGENT)),
+      render(proxyAdvice(invalid), PERSON),
     );
   const failed = set.find((name) => others.some(({ ok, fix = "" }) => !ok && fix.includes(name)));
   if (failed !== undefined)

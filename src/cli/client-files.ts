@@ -8,7 +8,7 @@ import { errorCode } from "../core/failure.ts";
 import { homeFolder, ifAbsolute, isAbsolutePath } from "../core/platform-folders.ts";
 import type { INSTALL_CLIENTS } from "./commands.ts";
 import type { ParseError } from "./syntaxes.ts";
-import { quoteForShell } from "./tool-arguments.ts";
+import { quoteForShell } from "./terminal-reader.ts";
 
 interface Machine {
   readonly platform: NodeJS.Platform;

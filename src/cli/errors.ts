@@ -9,8 +9,8 @@ import {
   type FailureReport,
   toReport,
 } from "../core/failure.ts";
-import { mapOwnWords } from "../core/untrusted-text.ts";
 import { type Command, flagsOf } from "./commands.ts";
+import { PERSON } from "./terminal-reader.ts";
 
 /** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
 function isAbbreviation(typed: string, name: string): boolean {
@@ -56,49 +56,13 @@ function toUsageError(error: unknown, command: Command): unknown {
   return new UsageError(`mic-mcp ${command.name} has no flag ${unknown}.${suggestion}`);
 }
 
-/** Phrases for an agent and the same for the user at the terminal, in the order in which they are replaced. */
-const PHRASES: readonly (readonly [agent: RegExp, user: string])[] = [
-  [/\bAsk the user for another file\b/g, "Use another file"],
-  [/\bAsk the user whether\b/g, "Decide whether"],
-  [/\bAsk the user which one is meant\b/g, "Choose one"],
-  [/\bask the user before you\b/g, "read the review before you"],
-  [/[:;] (ask the user first|tell the user)\b| Tell the user\./g, ""],
-  [/\bask the user to /g, ""],
-  [/\bpass idempotencyKey (\S+)\./g, "add idempotencyKey=$1."],
-];
-
-const rephraseWords = (words: string): string =>
-  PHRASES.reduce((phrase, [agent, user]) => phrase.replace(agent, user), words).replace(
-    /\bAsk the user to (.)/g,
-    (_, letter: string) => letter.toUpperCase(),
-  );
-
-/** Rows of a table have tabs. They and quoted text are data, and stay as they are. */
-export const rephraseForUser = (text: string): string =>
-  text
-    .split("\n")
-    .map((line) => (line.includes("\t") ? line : mapOwnWords(line, rephraseWords)))
-    .join("\n");
-
-/** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
-export function rephraseFailureForUser(facts: FailureReport): FailureReport {
-  const next = facts.next === undefined ? undefined : rephraseForUser(facts.next);
-  return {
-    ...facts,
-    message: rephraseForUser(facts.message),
-    ...(next !== undefined && {
-      next: next.replace("start the server with --emulator", "add --emulator to try it without an account"),
-    }),
-  };
-}
-
 // The code of a deployment has its own copies of these classes (src/teams/program.ts).
 const isFailure = (error: unknown): error is Failure => error instanceof Error && error.name === "Failure";
 const isUsageError = (error: unknown): boolean => error instanceof Error && error.name === "UsageError";
 
 /** Describes an error to the user. `next`: the next step of a Failure, if it has one. */
 export const describeError = (error: unknown): Pick<FailureReport, "message" | "next"> =>
-  isFailure(error) ? rephraseFailureForUser(toReport(error.facts)) : { message: errorMessage(error) };
+  isFailure(error) ? toReport(error.facts, PERSON) : { message: errorMessage(error) };
 
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 

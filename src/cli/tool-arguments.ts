@@ -1,12 +1,12 @@
 // Parses tool arguments from NAME=VALUE and JSON, lists them in help texts, and formats a tool call as a command.
 
-import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/json.ts";
+import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { UsageError } from "../core/config.ts";
-import { blankQuotedText, escapeText } from "../core/untrusted-text.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { parseExactJson } from "../toolkit/exact-json.ts";
 import { didYouMean } from "./errors.ts";
 import { formatColumns } from "./help.ts";
+import { FREE_TEXT_LISTS } from "./terminal-reader.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -18,9 +18,6 @@ export function parseInputFlag(text: string | undefined): Arguments {
   if (!isJsonObject(object)) throw new UsageError("--input must be a JSON object.");
   return { ...object };
 }
-
-/** Lists of free text, in which a comma before a space does not end an item: "Patna, Bihar" is one name. */
-const FREE_TEXT_LISTS: ReadonlySet<string> = new Set(["names"]);
 
 function parseListItems(name: string, text: string, items: JsonSchema): readonly unknown[] {
   if (text.startsWith("[")) {
@@ -193,59 +190,4 @@ export function formatToolHelp(tool: Tool, hasWorkspace: boolean): string {
     tool.description,
     rows.length === 0 ? "The tool has no arguments." : formatColumns(rows),
   ].join("\n\n");
-}
-
-export const quoteForShell = (text: string): string =>
-  /^[\w.,:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-
-function toWords(name: string, value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.every(isText) && !value.some((each) => /^\[|,/.test(each))) {
-    return FREE_TEXT_LISTS.has(name) ? value.map((each) => `${name}=${each}`) : [`${name}=${value.join(",")}`];
-  }
-  return [`${name}=${isText(value) ? value : JSON.stringify(value)}`];
-}
-
-/** Untrusted values are quoted, so they cannot become commands, and their invisible characters are escaped. `flags`: appended. */
-export function formatCallCommand(
-  tool: string,
-  args: Readonly<Record<string, unknown>>,
-  flags: readonly string[] = [],
-): string {
-  const { jobId, waitSeconds, idempotencyKey, ...rest } = args;
-  const words =
-    tool === "get_job" && isText(jobId) && waitSeconds !== undefined
-      ? ["watch", quoteForShell(jobId)]
-      : tool === "resolve_actions" && isText(idempotencyKey) && Object.keys(rest).length === 0
-        ? ["resolve", quoteForShell(idempotencyKey)]
-        : ["call", tool, ...Object.entries(args).flatMap(([name, value]) => toWords(name, value).map(quoteForShell))];
-  return escapeText(["mic-mcp", ...words, ...flags].join(" "));
-}
-
-/** Returns the index after the JSON object that starts at `start`; the length of the text if the object does not end. */
-function endOfObject(text: string, start: number): number {
-  let depth = 0;
-  let isInString = false;
-  for (let index = start; index < text.length; index++) {
-    const character = text[index];
-    if (isInString && character === "\\") index += 1;
-    else if (character === '"') isInString = !isInString;
-    else if (!isInString && character === "{") depth += 1;
-    else if (!isInString && character === "}" && --depth === 0) return index + 1;
-  }
-  return text.length;
-}
-
-/** Replaces calls as agents make them, such as `get_job {"jobId":"…"}`, by commands for a shell. */
-export function toShellCommands(text: string, flags: readonly string[] = []): string {
-  const parts: string[] = [];
-  let end = 0;
-  for (const { 0: call, index, 1: tool = "" } of blankQuotedText(text).matchAll(/\b([a-z]+_[a-z_]+) (?=\{)/g)) {
-    if (index < end) continue;
-    const start = index + call.length;
-    parts.push(text.slice(end, index));
-    end = endOfObject(text, start);
-    const args = parseJson(text.slice(start, end));
-    parts.push(isJsonObject(args) ? formatCallCommand(tool, args, flags) : text.slice(index, end));
-  }
-  return [...parts, text.slice(end)].join("");
 }

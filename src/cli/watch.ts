@@ -13,10 +13,9 @@ import { waitUntil } from "../toolkit/polling.ts";
 import { compactJson, renderResult, toolResult } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
-import { rephraseForUser } from "./errors.ts";
 import { UNFINISHED, UNSUCCESSFUL } from "./job-exit-code.ts";
 import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
-import { formatCallCommand, quoteForShell } from "./tool-arguments.ts";
+import { quoteForShell, terminalReader } from "./terminal-reader.ts";
 
 type StageStatus = "open" | "done" | "not needed" | "failed";
 
@@ -216,13 +215,14 @@ async function watchJob(jobId: string, timeoutSeconds: number | undefined, conte
     return UNFINISHED;
   }
   const { summary, nextStep: step } = await describeJobWith(ports)(job, ports.api.timing.now());
-  const { structured } = renderResult(toolResult({}, { summary, nextStep: step }), agentReaderOf(runtime));
+  const reader = isJson ? agentReaderOf(runtime) : terminalReader(runtime, flags);
+  const { structured } = renderResult(toolResult({}, { summary, nextStep: step }), reader);
   if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, ...structured }))}\n`);
   else {
     const { nextStep } = structured;
-    stdout.write(`${redact(rephraseForUser(structured.summary))}\n`);
+    stdout.write(`${redact(structured.summary)}\n`);
     if (nextStep)
-      stderr.write(`${redact(formatCallCommand(nextStep.tool, nextStep.arguments, flags))}    # ${nextStep.why}\n`);
+      stderr.write(`${redact(reader.formatCall(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
   }
   return job.state === "SUCCEEDED" ? 0 : UNSUCCESSFUL;
 }

@@ -1,6 +1,6 @@
 // Defines the error class of the program, whose facts an agent can act on (docs/interface.md, "Failures").
 import type { FieldError } from "../contract/problem.ts";
-import { AGENT, type Reader, render, say, type Text, toText, type Words } from "./text.ts";
+import { AGENT, type Reader, raw, render, say, type Text } from "./text.ts";
 
 export const FAILURE_KINDS = [
   "invalid_arguments",
@@ -22,6 +22,11 @@ export const FAILURE_KINDS = [
 ] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
+/** A field that the API or this program refuses. A string is the API's message, a text our own. */
+export interface FieldIssue extends Omit<FieldError, "message"> {
+  readonly message: string | Text;
+}
+
 export interface FailureFacts {
   readonly kind: FailureKind;
   /** States the failed step and the reason, in one or two sentences. */
@@ -41,19 +46,10 @@ export interface FailureFacts {
   readonly earlierSteps?: Text | undefined;
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;
-  readonly fieldErrors?: readonly FieldError[];
+  readonly fieldErrors?: readonly FieldIssue[];
   /** The next step: an instruction, or a call and what it shows. Facts belong in `message`. */
   readonly next?: Text | undefined;
 }
-
-/** The same facts, with texts that are not yet parts. */
-export interface FailureInput extends Omit<FailureFacts, "message" | "earlierSteps" | "next"> {
-  readonly message: Words;
-  readonly earlierSteps?: Words | undefined;
-  readonly next?: Words | undefined;
-}
-
-const optionalText = (words: Words | undefined): Text | undefined => (words === undefined ? undefined : toText(words));
 
 /**
  * An error that an agent can act on.
@@ -64,52 +60,61 @@ export class Failure extends Error {
   override readonly name = "Failure";
   readonly facts: FailureFacts;
 
-  constructor(facts: FailureInput, options?: ErrorOptions) {
-    const message = toText(facts.message);
-    super(render(message, AGENT), options);
-    const { earlierSteps, next } = facts;
-    this.facts = { ...facts, message, earlierSteps: optionalText(earlierSteps), next: optionalText(next) };
+  constructor(facts: FailureFacts, options?: ErrorOptions) {
+    super(render(facts.message, AGENT), options);
+    this.facts = facts;
   }
 
   /** Returns the same failure with some facts replaced. */
-  with(facts: Partial<FailureInput>): Failure {
+  with(facts: Partial<FailureFacts>): Failure {
     return new Failure({ ...this.facts, ...facts }, { cause: this.cause });
   }
 }
 
 /** The facts of a failure with rendered texts. */
-export interface FailureReport extends Omit<FailureFacts, "message" | "earlierSteps" | "next"> {
+export interface FailureReport extends Omit<FailureFacts, "message" | "earlierSteps" | "next" | "fieldErrors"> {
   readonly message: string;
+  readonly fieldErrors?: readonly FieldError[] | undefined;
   readonly earlierSteps?: string | undefined;
   readonly next?: string | undefined;
 }
 
+const toMessage = ({ message }: FieldIssue, reader: Reader): string =>
+  typeof message === "string" ? message : render(message, reader);
+
 /** Renders the texts of a failure. A text whose sentences are all omitted is absent. */
 export function toReport(facts: FailureFacts, reader: Reader = AGENT): FailureReport {
   const renderOptional = (text: Text | undefined): string | undefined => (text && render(text, reader)) || undefined;
-  const { message, earlierSteps, next } = facts;
+  const { message, earlierSteps, next, fieldErrors } = facts;
   return {
     ...facts,
     message: render(message, reader),
+    fieldErrors: fieldErrors?.map((issue) => ({ ...issue, message: toMessage(issue, reader) })),
     earlierSteps: renderOptional(earlierSteps),
     next: renderOptional(next),
   };
 }
 
-export const invalidArguments = (message: Words, fieldErrors: readonly FieldError[] = [], next?: Words): Failure =>
+/** A refusal by this program. The messages of `fieldErrors` are our own. */
+export const invalidArguments = (message: Text, fieldErrors: readonly FieldIssue[] = [], next?: Text): Failure =>
   new Failure({
     kind: "invalid_arguments",
     message,
     retryable: false,
     sideEffect: "none",
-    ...(fieldErrors.length > 0 && { fieldErrors }),
+    ...(fieldErrors.length > 0 && {
+      fieldErrors: fieldErrors.map(({ message: text, ...field }) => ({
+        ...field,
+        message: typeof text === "string" ? say`${raw(text)}` : text,
+      })),
+    }),
     ...(next !== undefined && { next }),
   });
 
-export const notConfigured = (message: Words, next: Words): Failure =>
+export const notConfigured = (message: Text, next: Text): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
 
-export const forbidden = (message: Words, next: Words): Failure =>
+export const forbidden = (message: Text, next: Text): Failure =>
   new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
 
 /** Failure of a call or of one step whose signal was aborted, at its time limit or by the client. It changed nothing. */

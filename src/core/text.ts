@@ -16,9 +16,6 @@ export type Part =
 
 export type Text = readonly Part[];
 
-/** A text that is not yet parts. */
-export type Words = Text | string;
-
 /** `undefined` and `false` add nothing, and a string is data. */
 export type Interpolated = Text | Part | string | number | bigint | undefined | false;
 
@@ -26,8 +23,6 @@ export type Interpolated = Text | Part | string | number | bigint | undefined | 
 type Literal<T extends string> = string extends T ? never : T;
 
 const isText = (value: Text | Part): value is Text => Array.isArray(value);
-
-export const toText = (words: Words): Text => (typeof words === "string" ? [{ own: escapeText(words) }] : words);
 
 function toParts(value: Interpolated): Text {
   if (value === undefined || value === false) return [];
@@ -49,6 +44,9 @@ export const say = (words: TemplateStringsArray, ...values: readonly Interpolate
 
 /** Own words that depend on a condition: `own(isLast ? "the last page" : "a page")`. */
 export const own = <const T extends string>(words: Literal<T>): Part => ({ own: words });
+
+/** Words of a definition without data, such as the description of a tool. */
+export const fixed = (words: string): Text => [{ own: words }];
 
 /** Untrusted text in quotation marks, at most `max` characters (default 300). */
 export const quoted = (text: string, max?: number): Part => ({ data: quote(text, max) });
@@ -90,6 +88,10 @@ export const join = <const S extends string = " ">(texts: readonly Interpolated[
 /** Returns the text with its data changed, but not the program's own words. */
 export const mapData = (text: Text, change: (data: string) => string): Text =>
   text.map((part) => ("data" in part ? { data: change(part.data) } : part));
+
+/** Whether a text already shows this code, in quotation marks or without. */
+export const shows = (text: Text, code: string): boolean =>
+  text.some((part) => "data" in part && [formatToken(code), quote(code)].includes(part.data));
 
 /** Who reads a rendered text. */
 export interface Reader {

@@ -40,23 +40,6 @@ export function excerpt(text: string, max: number): string {
   return `${text.slice(0, Math.max(0, lastSpace))}…`;
 }
 
-/** Quoted text, which only this module writes. Quotes do not contain line breaks. */
-const QUOTED = /("(?:[^"\\\n]|\\.)*")/;
-
-/** Changes the server's own words in a text, but no quoted text. */
-export const mapOwnWords = (text: string, map: (words: string) => string): string =>
-  text
-    .split(QUOTED)
-    .map((part, index) => (index % 2 === 0 ? map(part) : part))
-    .join("");
-
-/** Replaces each quoted text by spaces, so that a search in the server's own words has the indexes of the text. */
-export const blankQuotedText = (text: string): string =>
-  text
-    .split(QUOTED)
-    .map((part, index) => (index % 2 === 0 ? part : "\u00a0".repeat(part.length)))
-    .join("");
-
 const MAX_QUOTED = 300;
 
 /** Quotes free text within a sentence. */

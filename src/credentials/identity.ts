@@ -12,6 +12,8 @@ import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 
+const OR_EMULATE = forReader("start the server with --emulator", "add --emulator to try it without an account");
+
 /** Values from the environment and the command-line flags. */
 type IdentitySettings = Pick<Config, "baseUrl" | "credentials" | "workspaceId"> & Partial<Pick<Config, "profile">>;
 
@@ -147,12 +149,9 @@ export function createIdentity(options: IdentityOptions): Identity {
     return noKeychainReason === undefined
       ? notConfigured(
           say`${what}${profile && say` (profile ${profile})`}.`,
-          say`${ask("Run")} mic-mcp login${profile && say` --profile ${profile}`}, set ${variables}, or start the server with --emulator.`,
+          say`${ask("Run")} mic-mcp login${profile && say` --profile ${profile}`}, set ${variables}, or ${OR_EMULATE}.`,
         )
-      : notConfigured(
-          say`${what}, and ${noKeychainReason}.`,
-          say`${ask("Set")} ${variables}, or start the server with --emulator.`,
-        );
+      : notConfigured(say`${what}, and ${noKeychainReason}.`, say`${ask("Set")} ${variables}, or ${OR_EMULATE}.`);
   }
 
   const recentLogin = (): StoredLogin | undefined =>

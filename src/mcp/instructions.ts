@@ -1,5 +1,6 @@
 // Builds the server instructions, which explain to an agent how to combine the tools. Some clients cut them at 2,048 bytes.
 import { otherClientsText } from "../actions/listing.ts";
+import { AGENT, render } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
@@ -87,9 +88,10 @@ export interface UnresolvedActions {
 
 export function unresolvedNotes({ unknown, ofOtherClients }: UnresolvedActions): readonly Note[] {
   const whose = unknown === 1 ? "action of an earlier session has" : "actions of earlier sessions have";
+  const ofOthers = otherClientsText(ofOtherClients);
   const texts = [
     unknown > 0 && `${unknown} ${whose} an unknown outcome: call resolve_actions.`,
-    otherClientsText(ofOtherClients),
+    ofOthers && render(ofOthers, AGENT),
   ];
   return texts.flatMap((text) => (text ? { requiredTools: ["resolve_actions"], text } : []));
 }

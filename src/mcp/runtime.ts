@@ -1,7 +1,7 @@
 // Defines the objects that the connections of one process, or of one caller of a deployment, share: configuration, tools, ports, log.
 import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Config, Toolset } from "../core/config.ts";
-import type { FailureReport } from "../core/failure.ts";
+import type { FailureFacts } from "../core/failure.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { IdCodec } from "../credentials/signed-ids.ts";
 import type { Telemetry } from "../telemetry/port.ts";
@@ -57,5 +57,5 @@ export interface Runtime {
   /** Returns a sentence for results about actions while the journal lacks actions, or will be deleted; undefined for none. */
   readonly journalNotice: (about: "list" | "action") => string | undefined;
   /** Called when a call of a tool fails. */
-  readonly onFailedCall: (tool: Tool, facts: FailureReport) => void;
+  readonly onFailedCall: (tool: Tool, facts: FailureFacts) => void;
 }

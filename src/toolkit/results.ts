@@ -5,12 +5,11 @@ import type { DecodedBody } from "../api-client/decode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { AGENT, join, own, type Reader, render, say, type Text, toText, type Words } from "../core/text.ts";
+import { AGENT, join, own, type Reader, render, say, type Text } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import { escapeText, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
-import { omitUnofferedTools } from "./offered-text.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress } from "./tool-context.ts";
 import type { ResourceReference } from "./uri.ts";
@@ -18,7 +17,7 @@ import type { ResourceReference } from "./uri.ts";
 export interface NextStep {
   readonly tool: ToolName;
   readonly arguments: Readonly<Record<string, unknown>>;
-  readonly why: Words;
+  readonly why: Text;
 }
 
 /** The outcome in one sentence, and the next step. */
@@ -115,7 +114,7 @@ export interface ToolResult<T = unknown> extends ResultFacts {
   /** The fields of structuredContent after `summary` and `nextStep`. */
   readonly fields: object;
   /** The lines of the text after the summary and the next step. A string is data in its final form. */
-  readonly lines: readonly (Words | undefined)[];
+  readonly lines: readonly (Text | string | undefined)[];
   /** True if the agent gets the requestId, too (default false). */
   readonly isFull?: boolean;
   /** What only the view receives. The agent receives the summary and the next step. */
@@ -201,9 +200,6 @@ export const agentReader = ({
   formatCall: (tool, args) => AGENT.formatCall(tool, withoutWorkspace(args, workspaceId)),
 });
 
-export const callText = (step: Pick<NextStep, "tool" | "arguments">): string =>
-  AGENT.formatCall(step.tool, step.arguments);
-
 /** A step as its reader sees it. */
 export interface RenderedStep extends Pick<NextStep, "tool" | "arguments"> {
   readonly why: string;
@@ -216,11 +212,10 @@ function renderStep({ tool, arguments: args, why }: NextStep, reader: ResultRead
   if (isOffered(tool)) return { tool, arguments: own, why: renderWords(why, reader) || "continues" };
   const { jobId, ...others } = own;
   if (tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
-  return { tool: "retry_jobs", arguments: { jobIds: [jobId], ...others }, why: render(toText(why), reader) };
+  return { tool: "retry_jobs", arguments: { jobIds: [jobId], ...others }, why: render(why, reader) };
 }
 
-const renderWords = (words: Words, reader: Reader): string =>
-  omitUnofferedTools(render(toText(words), { ...reader, isOffered: () => true }), (name) => reader.isOffered(name));
+const renderWords = (words: Text, reader: Reader): string => render(words, reader);
 
 const nextLine = ({ tool, arguments: args, why }: RenderedStep, { formatCall }: Reader): string =>
   `Next: ${formatCall(tool, args)} (${why})`;

@@ -1,7 +1,8 @@
 // This module builds the summary view of resources, which omits nulls, empty lists, usual values and fractions of seconds.
 // `view: "full"` returns all fields of the contract instead (docs/interface.md, "Results").
-import type { FieldError, Problem } from "../contract/problem.ts";
-import { ask, type Interpolated, join, own, quoted, say, type Text } from "../core/text.ts";
+import type { Problem } from "../contract/problem.ts";
+import type { FieldIssue } from "../core/failure.ts";
+import { ask, type Interpolated, join, own, type Part, quoted, say, type Text } from "../core/text.ts";
 
 type SummaryFields = Readonly<Record<string, unknown>>;
 
@@ -59,16 +60,20 @@ export const problemName = ({ code, title }: Problem): Text => say`${code} ${quo
 /** Names the place of a field error. */
 export const pointerText = (pointer: string): Text => say`${pointer === "" ? own("the whole") : pointer}`;
 
+/** The API's messages are quoted. */
+const messagePart = (message: FieldIssue["message"]): Part | Text =>
+  typeof message === "string" ? quoted(message) : message;
+
 const MAX_FIELDS = 3;
 
 /** Returns the first three field errors, without the pointer to the only input of a job; an empty text if there are none. */
-export function fieldErrorsText(fieldErrors: readonly FieldError[], omitsInput = false): Text {
+export function fieldErrorsText(fieldErrors: readonly FieldIssue[], omitsInput = false): Text {
   const shown = fieldErrors
     .slice(0, MAX_FIELDS)
     .map(({ pointer, message }) =>
       omitsInput && pointer.startsWith("/inputBindings/")
-        ? quoted(message)
-        : say`${pointerText(pointer)}: ${quoted(message)}`,
+        ? messagePart(message)
+        : say`${pointerText(pointer)}: ${messagePart(message)}`,
     );
   const more = fieldErrors.length - shown.length;
   return join([...shown, more > 0 && say`${more} more`], "; ");

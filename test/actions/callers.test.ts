@@ -48,7 +48,7 @@ async function openCallerFixture() {
     executed.set(key, execution);
     if (!isLosing) return { value: { data: { id: execution.id } }, drift: [], replayed: former !== undefined };
     isLosing = false;
-    const message = "The answer was lost.";
+    const message = say`The answer was lost.`;
     throw new Failure({ kind: "outcome_unknown", message, retryable: true, sideEffect: "unknown" });
   };
 

@@ -1,6 +1,8 @@
 // Tests the action machine with several processes on one journal, and simulated time, process deaths and journal errors.
+
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
+import { raw, say } from "../../src/core/text.ts";
 import { createLatch } from "../support/latch.ts";
 import { createTestActions } from "./samples.ts";
 import { type CallOutcome, createRefusal, openWorkerFixture } from "./workers.ts";
@@ -318,7 +320,7 @@ const redactSecret = (secret: string) => (text: string) => text.replaceAll(secre
 
 test.each([
   ["a success", { value: { note: SECRETS.join(" ") }, createdId: "job-1" }],
-  ["a rejection", { failure: createRefusal("rejected", { message: SECRETS.join(" ") }) }],
+  ["a rejection", { failure: createRefusal("rejected", { message: say`${raw(SECRETS.join(" "))}` }) }],
 ])("the journal keeps %s without the secrets of the process and of the team", async (_, found) => {
   await one.call({ key: KEY, answer: rejectWith("outcome_unknown", { sideEffect: "unknown" }) });
   const [ofProcess, ofTeam] = SECRETS.map(redactSecret);

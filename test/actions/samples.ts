@@ -1,4 +1,5 @@
 // Sample actions for a journal, and its location.
+
 import {
   type ActionCallerOptions,
   type ActionContextOptions,
@@ -8,6 +9,7 @@ import {
 import { identifies } from "../../src/actions/fingerprint.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
+import { say } from "../../src/core/text.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 
@@ -66,7 +68,7 @@ export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs:
   arguments: args,
   traits: { targetArgument: "recipeVersionId", arguments: { recipeVersionId: identifies() } },
   prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
-  verificationAdvice: "Look.",
+  verificationAdvice: say`Look.`,
   apiClock: { now: () => undefined, read: async () => undefined },
   outageLeftMs: () => 0,
   context: { signal: new AbortController().signal, deadlineAt: nowMs + 45_000 },

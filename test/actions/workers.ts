@@ -1,10 +1,12 @@
 // Simulates processes that share a journal for the action machine: each has a name, and waiting advances their common clock.
+
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { ActionCall, PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { Failure, type FailureInput, type FailureReport, toReport } from "../../src/core/failure.ts";
+import { Failure, type FailureFacts, type FailureReport, toReport } from "../../src/core/failure.ts";
+import { say } from "../../src/core/text.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createSubmission, createTestActions } from "./samples.ts";
@@ -23,8 +25,8 @@ interface CallOptions {
 
 export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureReport };
 
-export const createRefusal = (kind: FailureReport["kind"], facts: Partial<FailureInput> = {}): Failure =>
-  new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
+export const createRefusal = (kind: FailureReport["kind"], facts: Partial<FailureFacts> = {}): Failure =>
+  new Failure({ kind, message: say`Refused.`, retryable: false, sideEffect: "none", ...facts });
 
 export async function openWorkerFixture() {
   const folder = await folderForTest();

@@ -1,7 +1,9 @@
 // Tests the pause of an upstream with its own clock: which requests await it, and what an outage advises.
+
 import { expect, test } from "vitest";
 import { createPause } from "../../src/api-client/pause.ts";
 import { Failure } from "../../src/core/failure.ts";
+import { say } from "../../src/core/text.ts";
 
 function createTestPause() {
   let nowMs = 1_000_000;
@@ -16,7 +18,7 @@ function createTestPause() {
   });
   const factsOf = (retryAfterSeconds?: number, status = 503) =>
     new Failure({
-      ...{ kind: "upstream_unavailable", message: "down", status, retryable: true, sideEffect: "none" },
+      ...{ kind: "upstream_unavailable", message: say`down`, status, retryable: true, sideEffect: "none" },
       retryAfterSeconds,
     }).facts;
   return {

@@ -1,10 +1,12 @@
 // Tests which requests are retried, after a delay, with the same bytes and key (docs/contribute/architecture.md, "Request lifecycle").
+
 import fc from "fast-check";
 import { expect } from "vitest";
 import { CALL_LIMIT_MS, type FailedAttempt, waitBeforeRetry } from "../../src/api-client/attempts.ts";
 import { parseRetryAfter } from "../../src/api-client/classify.ts";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
+import { say } from "../../src/core/text.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import {
@@ -106,7 +108,7 @@ test.for(lasting)("an action is not sent again after %s", async ([what, step], {
 const createFailure = (retryAfterSeconds?: number, status = 503): Failure =>
   new Failure({
     kind: status === 409 ? "conflict" : "upstream_unavailable",
-    message: "down",
+    message: say`down`,
     status,
     retryable: true,
     sideEffect: "none",

@@ -2,14 +2,14 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
-import { rephraseForUser } from "../../src/cli/errors.ts";
-import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
+import { formatCallCommand } from "../../src/cli/terminal-reader.ts";
+import { parseArgumentWords } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
@@ -235,58 +235,6 @@ testUnless(posixMissing, "a printed command parses to the same arguments, and a 
   const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call retry_jobs/, "")}`]);
   const words = stdout.toString().trimEnd().split("\n");
   expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(args);
-});
-
-test.each([
-  ['Next: get_job {"jobId":"job-1","waitSeconds":45} (it runs)', "Next: mic-mcp watch job-1 --emulator (it runs)"],
-  ['resolve_actions {"idempotencyKey":"a b"}.', "mic-mcp resolve 'a b' --emulator."],
-  [
-    'Next page: list_jobs {"cursor":"}{","states":["FAILED","PAUSED"]}',
-    "Next page: mic-mcp call list_jobs 'cursor=}{' states=FAILED,PAUSED --emulator",
-  ],
-  ['find_district {"names":["Patna, Bihar"]}', `mic-mcp call find_district 'names=["Patna, Bihar"]' --emulator`],
-  ["parameter_values {x} and get_job {", "parameter_values {x} and get_job {"],
-])("the tool calls in the text %j are printed as commands", (text, shown) => {
-  expect(toShellCommands(text, ["--emulator"])).toBe(shown);
-});
-
-test.each([
-  ["Ask the user to set MIC_BASE_URL to an https URL.", "Set MIC_BASE_URL to an https URL."],
-  [
-    "Call again. If it fails again, ask the user to check MIC_PROXY.",
-    "Call again. If it fails again, check MIC_PROXY.",
-  ],
-  ["It cannot be used. Ask the user for another file.", "It cannot be used. Use another file."],
-  ["It is PAUSED. Ask the user whether to cancel it.", "It is PAUSED. Decide whether to cancel it."],
-  [
-    "REJECTED it: ask the user before you submit another job.",
-    "REJECTED it: read the review before you submit another job.",
-  ],
-  ["RESTART discards finished stages: ask the user first.", "RESTART discards finished stages."],
-  ["A review can take days: tell the user.", "A review can take days."],
-])("%j is addressed to the user at the terminal", (text, shown) => {
-  expect(rephraseForUser(text)).toBe(shown);
-});
-
-test("no text for agents asks the user at the terminal to ask the user", async () => {
-  const root = new URL("../../", import.meta.url);
-  const files = (
-    await Promise.all(
-      ["src", "tools"].map((folder) =>
-        readdir(new URL(folder, root), { recursive: true }).then((names) => names.map((name) => `${folder}/${name}`)),
-      ),
-    )
-  ).flat();
-  // These texts are not printed: a deployment's callers have no terminal, and the instructions and prompts are for models.
-  const isPrinted = (path: string): boolean =>
-    path.endsWith(".ts") && !/^src\/(teams|mcp\/instructions|toolkit\/prompts|cli\/errors|core\/config)/.test(path);
-  const lines = (await Promise.all(files.filter(isPrinted).map((path) => readFile(new URL(path, root), "utf8"))))
-    .join("\n")
-    .split("\n");
-  const texts = lines.filter((line) => /\b(ask|tell) the user\b/i.test(line) && !/^\s*(\/?\*|\/\/)/.test(line));
-  expect(texts.length).toBeGreaterThan(40);
-  // Quoted text is data.
-  for (const text of texts) expect(rephraseForUser(text.replaceAll('"', ""))).not.toMatch(/\b(ask|tell) the user\b/i);
 });
 
 testUnless(terminalsMissing, "mic-mcp without arguments on a terminal shows its first commands", async () => {

@@ -1,10 +1,12 @@
 // A fake playground in virtual time: a catalog that a test can change, and a rate limit.
+
 import type { Timing } from "../../src/api-client/attempts.ts";
 import type { ApiClient } from "../../src/api-client/client.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT, type State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
+import { say } from "../../src/core/text.ts";
 import { answerForAllStates } from "../../src/geography/districts.ts";
 import type { Country, GatherResult, Geography } from "../../src/geography/geography.ts";
 
@@ -25,7 +27,7 @@ const METADATA = { contract: PLAYGROUND_CONTRACT } as const;
 export const httpFailure = (status: number, retryAfterSeconds?: number): Failure =>
   new Failure({
     kind: status === 429 ? "rate_limited" : status === 403 ? "forbidden" : "upstream_unavailable",
-    message: `HTTP ${status}.`,
+    message: say`HTTP ${status}.`,
     status,
     retryable: status !== 403,
     sideEffect: "none",

@@ -2,7 +2,7 @@
 // server's own words: in the agent's text, in structuredContent, in the data of a view and in the output of a command, whichever tools are offered.
 import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { quoteForShell } from "../../src/cli/tool-arguments.ts";
+import { quoteForShell } from "../../src/cli/terminal-reader.ts";
 import { stubEnv } from "../api-client/client.ts";
 import * as samples from "../contract/samples.ts";
 import { runInProcess } from "../support/command.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { configurationPaths } from "../../src/cli/client-files.ts";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
-import { quoteForShell } from "../../src/cli/tool-arguments.ts";
+import { quoteForShell } from "../../src/cli/terminal-reader.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { homeVariables } from "../support/empty-home.ts";
 import { folderForTest } from "../support/temporary-folder.ts";

@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
-import { omitUnofferedTools } from "../../src/toolkit/offered-text.ts";
+import { AGENT, fixed, render } from "../../src/core/text.ts";
 import { tools } from "../../tools/index.ts";
 import { createExampleData } from "../emulator/example.ts";
 import { countTokens } from "../support/count-tokens.ts";
@@ -190,7 +190,7 @@ const RULES: readonly (readonly [rule: string, findViolations: (result: Recorded
     "on a server with few tools, the summary of a job, an input or an action still states what happened",
     ({ structured }) => {
       const { summary } = Summary.safeParse(structured).data ?? {};
-      const shown = summary === undefined ? undefined : omitUnofferedTools(summary, () => false);
+      const shown = summary === undefined ? undefined : render(fixed(summary), { ...AGENT, isOffered: () => false });
       // Each sentence begins as a sentence does.
       return shown === undefined || /^["\dA-Za-z]/.test(shown) ? [] : [summary];
     },

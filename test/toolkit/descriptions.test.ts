@@ -8,7 +8,7 @@ import { Operation, OperationState } from "../../src/contract/operation.ts";
 import type { Problem } from "../../src/contract/problem.ts";
 import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../src/contract/processing-requests.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
-import { AGENT, render, toText } from "../../src/core/text.ts";
+import { AGENT, render } from "../../src/core/text.ts";
 import { createRecipeOfferCache } from "../../src/toolkit/caches.ts";
 import { describeInput } from "../../src/toolkit/describe/input.ts";
 import { describeJob, type JobHistory } from "../../src/toolkit/describe/job.ts";
@@ -109,7 +109,7 @@ const JOBS: readonly JobRow[] = [
 function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | undefined): void {
   const summary = render(advice.summary, AGENT);
   for (const pattern of patterns) expect(summary).toMatch(pattern);
-  const nextStep = advice.nextStep && { ...advice.nextStep, why: render(toText(advice.nextStep.why), AGENT) };
+  const nextStep = advice.nextStep && { ...advice.nextStep, why: render(advice.nextStep.why, AGENT) };
   // The summary ends with a period, and no fact is missing.
   expect(summary).toMatch(/\.$/);
   expect(JSON.stringify({ summary, nextStep })).not.toMatch(/undefined|null|NaN|\[object/);

@@ -1,4 +1,5 @@
 // Serves resources/list, resources/templates/list and resources/read. The resources are defined in src/toolkit/resources/.
+
 import {
   type ContentBlock,
   type ProtocolEra,
@@ -11,7 +12,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { isWellFormed } from "../../contract/scalars.ts";
-import { errorMessage, type FailureReport, toReport } from "../../core/failure.ts";
+import { errorMessage, type FailureFacts, toReport } from "../../core/failure.ts";
+import type { Reader } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { renderResult } from "../../toolkit/results.ts";
@@ -46,16 +48,17 @@ export function requireResource(uri: string, runtime: Runtime): ResourceMatch {
 }
 
 /** True if the API has no resource at this URI, or the URI is not valid. */
-const isMissing = ({ kind }: FailureReport): boolean => kind === "not_found" || kind === "invalid_arguments";
+const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
 
-function toProtocolError(uri: string, facts: FailureReport): ProtocolError {
+function toProtocolError(uri: string, facts: FailureFacts, reader: Reader): ProtocolError {
+  const report = toReport(facts, reader);
   if (isMissing(facts)) {
-    const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
-    return resourceNotFound(uri, [facts.message, ...fields].join(" "));
+    const fields = fieldTexts(facts, reader).map((text) => text.replace(/^\//, ""));
+    return resourceNotFound(uri, [report.message, ...fields].join(" "));
   }
-  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts, false), {
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts, reader, false), {
     uri,
-    "mic-mcp/error": facts,
+    "mic-mcp/error": report,
   });
 }
 
@@ -123,7 +126,7 @@ export async function readResource(
       ...(protocolEra === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {
-    throw toProtocolError(uri, toReport(factsOf(error)));
+    throw toProtocolError(uri, factsOf(error), agentReaderOf(runtime));
   }
 }
 

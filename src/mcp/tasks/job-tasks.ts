@@ -73,10 +73,11 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       return await work(started, createToolContext(runtime, tool ?? started.tool, limits));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      const facts = toReport(factsOf(error));
+      const facts = factsOf(error);
       log.info({ method, kind: facts.kind }, "task request failed");
       if (facts.kind === "not_found") return undefined;
-      throw internalError(failureText(method, facts), { "mic-mcp/error": facts });
+      const reader = agentReaderOf(runtime);
+      throw internalError(failureText(method, facts, reader), { "mic-mcp/error": toReport(facts, reader) });
     }
   }
 

@@ -1,9 +1,9 @@
 // Converts a tool's result or failure to the answer to its call, with the members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock, Result } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import { errorMessage, Failure, type FailureFacts, type FailureReport } from "../../core/failure.ts";
-import { toText } from "../../core/text.ts";
-import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
+import { errorMessage, Failure, type FailureFacts, toReport } from "../../core/failure.ts";
+import { ask, type Reader, raw, render, say, shows } from "../../core/text.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { OTHER } from "../../telemetry/port.ts";
 import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { RenderedResult, ToolResult } from "../../toolkit/results.ts";
@@ -58,35 +58,34 @@ const MAX_FIELDS = 20;
 /** Maximum length of a field's message in the contract, in characters. */
 const MAX_MESSAGE = 1_000;
 
-/** Returns one text for each invalid field. If the failure has a status, the messages come from the API and are quoted. */
-export const fieldTexts = ({
-  status,
-  fieldErrors = [],
-}: Pick<FailureFacts, "status" | "fieldErrors">): readonly string[] =>
+/** Returns one text for each invalid field. The API's messages are quoted. */
+export const fieldTexts = ({ fieldErrors = [] }: FailureFacts, reader: Reader): readonly string[] =>
   fieldErrors.map(({ pointer, message }) => {
     const where = pointer === "" ? "(the whole)" : formatToken(pointer, MAX_MESSAGE);
-    return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
+    return `${where}: ${typeof message === "string" ? quote(message, MAX_MESSAGE) : render(message, reader)}`;
   });
 
 /** A read changes nothing, and the message of an unknown outcome says that it is unknown. */
-const isEffectStated = ({ kind, sideEffect }: FailureReport, mayChange: boolean): boolean =>
+const isEffectStated = ({ kind, sideEffect }: FailureFacts, mayChange: boolean): boolean =>
   (sideEffect === "none" && !mayChange) || (sideEffect === "unknown" && kind === "outcome_unknown");
 
 /** Programs get the same facts in `_meta`. `mayChange`: false for a read, which need not say that nothing was changed. */
-export function failureText(tool: string, facts: FailureReport, mayChange = true): string {
-  const codes = (facts.fieldErrors ?? []).map(({ code }) => (code === facts.code ? "" : ` [${formatToken(code)}]`));
-  const fields = fieldTexts(facts).map((text, index) => `- ${text}${codes[index]}`);
+export function failureText(tool: string, facts: FailureFacts, reader: Reader, mayChange = true): string {
+  const { kind, message, earlierSteps, next } = toReport(facts, reader);
+  const { code, requestId, retryAfterSeconds, idempotencyKey: key, sideEffect } = facts;
+  const codes = (facts.fieldErrors ?? []).map((field) => (field.code === code ? "" : ` [${formatToken(field.code)}]`));
+  const fields = fieldTexts(facts, reader).map((text, index) => `- ${text}${codes[index]}`);
   const shown = fields.slice(0, MAX_FIELDS);
   if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
   const lines = [
-    `${tool} failed (${facts.kind}): ${facts.message}`,
+    `${tool} failed (${kind}): ${message}`,
     ...shown,
-    facts.earlierSteps ?? (isEffectStated(facts, mayChange) ? false : SIDE_EFFECTS[facts.sideEffect]),
-    facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
-    facts.idempotencyKey !== undefined && `idempotencyKey: ${formatToken(facts.idempotencyKey)}`,
-    facts.code !== undefined && !facts.message.includes(formatToken(facts.code)) && `code: ${formatToken(facts.code)}`,
-    facts.requestId !== undefined && `requestId: ${formatToken(facts.requestId)}`,
-    facts.next !== undefined && `Next: ${facts.next}`,
+    earlierSteps ?? (isEffectStated(facts, mayChange) ? false : SIDE_EFFECTS[sideEffect]),
+    retryAfterSeconds !== undefined && `Retry after ${retryAfterSeconds} s.`,
+    key !== undefined && `idempotencyKey: ${formatToken(key)}`,
+    code !== undefined && !shows(facts.message, code) && `code: ${formatToken(code)}`,
+    requestId !== undefined && `requestId: ${formatToken(requestId)}`,
+    next !== undefined && `Next: ${next}`,
   ];
   return lines.filter((line) => line !== false).join("\n");
 }
@@ -103,19 +102,27 @@ export function errorKindOf(result: Result): string | undefined {
 export const toolNotFound = (name: string): Failure =>
   new Failure({
     kind: "not_found",
-    message: `${formatToken(name)} is not offered here.`,
+    message: say`${name} is not offered here.`,
     retryable: false,
     sideEffect: "none",
   });
 
+/** A corrected call with the key of a rejected action would conflict. */
+function withoutRejectedKey({ idempotencyKey: _, ...facts }: FailureFacts): FailureFacts {
+  return facts;
+}
+
 /** Converts a thrown value to facts. An internal error is reported as such, with only its message. */
 export function factsOf(thrown: unknown): FailureFacts {
-  if (thrown instanceof Failure) return thrown.facts;
+  if (thrown instanceof Failure) {
+    const { facts } = thrown;
+    return facts.sideEffect === "none" && !facts.retryable ? withoutRejectedKey(facts) : facts;
+  }
   return {
     kind: "internal",
-    message: toText(`mic-mcp itself failed: ${errorMessage(thrown)}.`),
+    message: say`mic-mcp itself failed: ${raw(errorMessage(thrown))}.`,
     retryable: false,
     sideEffect: "unknown",
-    next: toText("Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug."),
+    next: say`${ask("Report")} this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug.`,
   };
 }

@@ -1,4 +1,5 @@
 // Runs tools. Serves one tools/call: completes the arguments, runs the tool, logs the call, and returns its result or failure.
+
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -9,12 +10,12 @@ import {
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { abortFailure, errorMessage, type FailureFacts, type FailureReport, toReport } from "../../core/failure.ts";
+import { abortFailure, errorMessage, Failure, type FailureFacts, toReport } from "../../core/failure.ts";
+import type { Reader } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
-import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
 import { agentReader, type ResultReader, renderResult, type ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolContext } from "../../toolkit/tool-context.ts";
 import type { Log, Runtime } from "../runtime.ts";
@@ -87,8 +88,8 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
       if (!log.isLevelEnabled("info")) return;
       log.info(withCommonFields({ ms: now() - startedAt, ...correlationFieldsOf(answer) }), "tool call");
     },
-    logFailure({ kind, status, requestId }: FailureReport, error: unknown): void {
-      const { idempotencyKey: key } = factsOf(error);
+    logFailure({ kind, status, requestId }: FailureFacts, error: unknown): void {
+      const key = error instanceof Failure ? error.facts.idempotencyKey : undefined;
       log.info(withCommonFields({ ms: now() - startedAt, kind, status, key, requestId }), "tool call failed");
       if (OWN_FAILURES.has(kind)) log.error(withCommonFields({ err: error }), `${kind} failure`);
     },
@@ -119,33 +120,18 @@ const DECLINED: CallToolResult = {
   structuredContent: { summary: DECLINED_SUMMARY, declined: true },
 };
 
-const failureResult = ({ name, isWrite }: Pick<Tool, "name" | "isWrite">, facts: FailureReport): CallToolResult => ({
-  _meta: { "mic-mcp/error": facts },
-  content: [{ type: "text", text: failureText(name, facts, isWrite) }],
+const failureResult = (
+  { name, isWrite }: Pick<Tool, "name" | "isWrite">,
+  facts: FailureFacts,
+  reader: Reader,
+): CallToolResult => ({
+  _meta: { "mic-mcp/error": toReport(facts, reader) },
+  content: [{ type: "text", text: failureText(name, facts, reader, isWrite) }],
   isError: true,
 });
 
 function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | undefined {
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
-}
-
-/** Omits sentences about tools that are not offered, and the key of a rejected action, because a corrected call with it would conflict. */
-function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureReport, { offered }: Runtime): FailureReport {
-  const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
-  const { fieldErrors, next } = facts;
-  const isRejected = facts.sideEffect === "none" && !facts.retryable;
-  const adapted: FailureReport = {
-    ...facts,
-    ...(key !== undefined && !isRejected && { idempotencyKey: key }),
-    // If the failure has a status, the messages are the API's.
-    ...(fieldErrors &&
-      facts.status === undefined && {
-        fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })),
-      }),
-    ...(next !== undefined && { next: adapt(next) }),
-  };
-  const { next: advice, ...others } = adapted;
-  return advice === "" ? others : adapted;
 }
 
 /** These tools need no configuration, because they read only the journal. */
@@ -258,11 +244,8 @@ export async function callTool(
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
-    const facts =
-      signal.aborted && OWN_FAILURES.has(thrown.kind)
-        ? toReport(abortFailure(signal).facts)
-        : withOfferedAdvice(toReport(thrown), runtime);
-    answer = failureResult(tool, facts);
+    const facts = signal.aborted && OWN_FAILURES.has(thrown.kind) ? abortFailure(signal).facts : thrown;
+    answer = failureResult(tool, facts, agentReaderOf(runtime));
     callLog.logFailure(facts, error);
     runtime.onFailedCall(tool, facts);
   }

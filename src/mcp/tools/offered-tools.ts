@@ -2,9 +2,10 @@
 import type { Tool as ListedTool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { type JsonSchema, schemaOf } from "../../contract/json.ts";
 import { type Config, UsageError } from "../../core/config.ts";
+import { fixed, render } from "../../core/text.ts";
 import { TOOL_NAMES, type ToolName } from "../../core/tool-names.ts";
 import type { Effect, Tool } from "../../toolkit/define-tool.ts";
-import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
+import { agentReader } from "../../toolkit/results.ts";
 import { declaresViews, viewUri } from "../../toolkit/views.ts";
 
 /** The tools of the toolset `essentials`: those that run jobs and answer geography questions in the fewest calls. */
@@ -72,7 +73,7 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
 function withOfferedArguments(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
   const adapt = (name: string, keyword: string, value: unknown): unknown => {
     if (keyword === "description" && typeof value === "string")
-      return omitUnofferedTools(value, isOffered) || undefined;
+      return render(fixed(value), agentReader({ isOffered })) || undefined;
     return name === "source" && keyword === "enum" && isNameList(value) ? value.filter(isOffered) : value;
   };
   const properties = Object.entries(schemaOf(schema["properties"])).map(([name, property]) => {
@@ -113,7 +114,7 @@ export const toListedTool = (
 ): ListedTool => ({
   name: tool.name,
   title: tool.title,
-  description: omitUnofferedTools(tool.description, isOffered),
+  description: render(fixed(tool.description), agentReader({ isOffered })),
   inputSchema: {
     ...withOfferedArguments(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
     type: "object",

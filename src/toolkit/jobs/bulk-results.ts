@@ -3,11 +3,11 @@
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { countPart, formatCount } from "../../core/counts.ts";
+import { countPart } from "../../core/counts.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { join, say, toText, type Words } from "../../core/text.ts";
-import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { join, own, quoted, raw, say, type Text, withKey } from "../../core/text.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { operatorNeededText } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
@@ -27,22 +27,21 @@ const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api"
   failures.length === 0 ? 0 : Math.max(api.pause.leftMs(), ...failures.map(waitMsAfter));
 
 /** "Call again after 23:55 UTC (in 150 min)". */
-function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): string {
+function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): Text {
   const minutes = Math.ceil(Math.min(waitMs, MAX_WAIT_MS) / 60_000);
   const nowMs = timing.now();
   const [today] = new Date(nowMs).toISOString().split("T");
   const [date, time = ""] = new Date(Math.ceil(nowMs / 60_000 + minutes) * 60_000).toISOString().split("T");
-  return `Call again after ${date === today ? "" : `${date} `}${time.slice(0, 5)} UTC (in ${minutes} min)`;
+  return say`Call again after ${date !== today && say`${date} `}${time.slice(0, 5)} UTC (in ${minutes} min)`;
 }
 
 /** 'Stopped: the API answered HTTP 429 (code "QUOTA_EXHAUSTED") and asks to wait 9000 s.' */
-function stoppedText({ facts, message }: Failure): string {
-  const { at, status, code, retryAfterSeconds } = facts;
-  if (status === undefined) return `Stopped: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
-  const sender = at === "token endpoint" ? "the token endpoint" : "the API";
-  const named = code === undefined ? "" : ` (code ${quote(code)})`;
-  const wait = retryAfterSeconds === undefined ? "" : ` and asks to wait ${retryAfterSeconds} s`;
-  return `Stopped: ${sender} answered HTTP ${status}${named}${wait}.`;
+function stoppedText({ facts: { at, status, code, retryAfterSeconds, message } }: Failure): Text {
+  if (status === undefined) return say`Stopped: ${message}`;
+  const sender = own(at === "token endpoint" ? "the token endpoint" : "the API");
+  const named = code !== undefined && say` (code ${quoted(code)})`;
+  const wait = retryAfterSeconds !== undefined && say` and asks to wait ${retryAfterSeconds} s`;
+  return say`Stopped: ${sender} answered HTTP ${status}${named}${wait}.`;
 }
 
 /** Returns when to call again, or whom to ask; undefined if a call at once makes sense. */
@@ -50,30 +49,30 @@ function laterText(
   { failures, mayContinue, promise }: Pick<BulkReport, "failures" | "mayContinue" | "promise">,
   stop: Failure | undefined,
   ctx: ToolContext,
-): Words | undefined {
+): Text | undefined {
   if (stop && !stop.facts.retryable) {
     // The cause has no advice to resolve this action: the others of the call would remain unknown.
     return (stop.cause instanceof Failure ? stop.cause : stop).facts.next ?? [];
   }
   const waitMs = mayContinue && !stop ? 0 : waitMsOf(stop ? [stop, ...failures] : failures, ctx);
-  return stop || waitMs > 0 ? `${callAgainText(waitMs, ctx)}; ${promise}.` : undefined;
+  return stop || waitMs > 0 ? say`${callAgainText(waitMs, ctx)}; ${promise}.` : undefined;
 }
 
-type Sentence = Words | false | undefined;
+type Sentence = Text | false | undefined;
 
 interface BulkReport {
   /** "3 files: 2 SUCCEEDED, 1 FAILED." */
-  readonly counts: Words;
+  readonly counts: Text;
   /** Present if the call did nothing. If it was also stopped, it fails: "5 files were not sent." */
-  readonly nothingDone?: string | false;
+  readonly nothingDone?: Text | false;
   /** The effects of earlier steps, if the call did nothing else. */
-  readonly earlierSteps?: string | undefined;
+  readonly earlierSteps?: Text | undefined;
   /** The failures of the rows that a repeated call continues. */
   readonly failures: readonly Failure[];
   /** True if a call at once makes progress in spite of these failures. */
   readonly mayContinue: boolean;
   /** Appended to the time of the next call: "no job runs twice". */
-  readonly promise: string;
+  readonly promise: Text;
   readonly sentences?: readonly Sentence[];
   /** The jobs that the result is about. */
   readonly jobs?: readonly (Job | undefined)[];
@@ -90,14 +89,13 @@ export async function bulkResult<T extends object>(
   { ctx, stopRule: { reason: stop } }: Pick<Bulk, "ctx" | "stopRule">,
 ): Promise<ToolResult<T>> {
   const later = laterText(end, stop, ctx);
-  if (stop && typeof nothingDone === "string") {
+  if (stop && nothingDone) {
     const { idempotencyKey: _, fieldErrors: __, ...facts } = stop.facts;
-    const message = `${stoppedText(stop)} ${nothingDone}`;
+    const message = say`${stoppedText(stop)} ${nothingDone}`;
     throw new Failure({ ...facts, message, sideEffect: "none", earlierSteps, next: later }, { cause: stop.cause });
   }
-  const all: readonly Sentence[] = [stop && stoppedText(stop), counts, ...sentences, operatorNeededText(jobs), later];
   return toolResult(data, {
-    summary: join(all.map((sentence) => (sentence ? toText(sentence) : undefined))),
+    summary: join([stop && stoppedText(stop), counts, ...sentences, operatorNeededText(jobs), later]),
     nextStep: later === undefined ? await nextStep() : undefined,
     lines: lines ?? [],
     ...(isReplay !== undefined && { isReplay }),
@@ -108,23 +106,21 @@ export async function bulkResult<T extends object>(
  * "Already run by an earlier identical call: 2, 12 h ago. To run them all again, pass idempotencyKey again-…." The key is offered only if the
  * call had none.
  */
-function replayedText(rows: readonly BulkRow[], { verb, done }: ActionReport): string | undefined {
+function replayedText(rows: readonly BulkRow[], { verb, done }: ActionReport): Text | undefined {
   const replays = rows.flatMap(({ replay }) => replay ?? []);
   const [first] = replays;
   if (first === undefined) return undefined;
   const ages = replays.map(({ earlier }) => formatDuration(earlier.ageMs));
-  const upTo = ages.every((age) => age === ages[0]) ? "" : "up to ";
-  const age = formatDuration(Math.max(...replays.map(({ earlier }) => earlier.ageMs)));
-  const count = replays.length === rows.length ? "all" : replays.length;
-  const key = first.isKeyless
-    ? ` To ${verb} all again, pass idempotencyKey ${deriveRepeatKey(first.idempotencyKey)}.`
-    : "";
-  return `Already ${done} by an earlier identical call: ${count}, ${upTo}${age} ago.${key}`;
+  const upTo = own(ages.every((age) => age === ages[0]) ? "" : "up to ");
+  const age = raw(formatDuration(Math.max(...replays.map(({ earlier }) => earlier.ageMs))));
+  const count = replays.length === rows.length ? own("all") : replays.length;
+  const key = first.isKeyless && say` To ${verb} all again, ${withKey(deriveRepeatKey(first.idempotencyKey))}.`;
+  return say`Already ${done} by an earlier identical call: ${count}, ${upTo}${age} ago.${key}`;
 }
 
 const unusedKeyText = (count: number): Sentence =>
   count > 0 &&
-  `Resolved: ${formatCount(count, "outcome")} of identical calls. The new key was not used for these; to run them again, make this call again.`;
+  say`Resolved: ${countPart(count, "outcome")} of identical calls. The new key was not used for these; to run them again, make this call again.`;
 
 interface ActionReport extends Pick<BulkReport, "counts" | "earlierSteps" | "promise" | "sentences"> {
   /** What a row is: "file". */
@@ -160,7 +156,7 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
     { results, ...(notSent && { notSent }), ...Object.fromEntries(lists) },
     {
       counts,
-      nothingDone: isUntouched && `${formatCount(rows.length, `${noun} was`, `${noun}s were`)} not ${done}.`,
+      nothingDone: isUntouched && say`${countPart(rows.length, `${noun} was`, `${noun}s were`)} not ${done}.`,
       earlierSteps,
       failures: [...unfinished.flatMap(({ failure }) => failure ?? []), ...otherFailures],
       // A call at once makes sense if a row made progress in this one, and another may.

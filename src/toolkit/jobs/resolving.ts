@@ -6,7 +6,7 @@ import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { countLabels, countPart, formatCount, numberPart } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
-import { AGENT, join, own, type Part, render, say, type Text, toText } from "../../core/text.ts";
+import { AGENT, join, own, type Part, render, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
@@ -141,7 +141,7 @@ const OTHER_OUTCOMES = [
   ["not resolvable", "cannot be resolved", "cannot be resolved"],
 ] as const;
 
-export const NOTHING_UNRESOLVED = "No action is unresolved.";
+export const NOTHING_UNRESOLVED = say`No action is unresolved.`;
 
 /** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
 function summaryOf(outcomes: readonly ResolvedRow["outcome"][]): Text {
@@ -190,7 +190,7 @@ export async function resolveActions(
   if (selected.length === 0) {
     if (key === undefined) {
       const others = otherClientsText(await ctx.actions.countOfOtherClients());
-      const summary = join([own(NOTHING_UNRESOLVED), others !== undefined && toText(others)]);
+      const summary = join([NOTHING_UNRESOLVED, others]);
       return toolResult({ results: [] }, { summary });
     }
     const action = await ctx.actions.find(key);
@@ -237,7 +237,7 @@ const UNTRIED: Finding = {
 /** The summary states why. */
 const NOT_TRIED: Finding = { outcome: "still unknown", finding: say`Not tried yet.`, isWorthRepeating: true };
 
-const PROMISE = "no action runs twice";
+const PROMISE = say`no action runs twice`;
 
 async function resultOf(
   resolved: readonly ResolvedAction[],
@@ -254,7 +254,7 @@ async function resultOf(
   // A call at once makes sense if it reads more jobs or tries others: it begins with the same actions, except those resolved now.
   const hasResolved = outcomes.some((outcome) => EFFECTS.has(outcome));
   const mayContinue = continued !== undefined || (hasResolved && unresolved.includes(UNTRIED));
-  const why = continued ? say`continues to read the jobs` : say`later it may find out more; ${own(PROMISE)}`;
+  const why = continued ? say`continues to read the jobs` : say`later it may find out more; ${PROMISE}`;
   const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
   const shown = resolved.slice(0, MAX_ROWS);

@@ -3,8 +3,8 @@ import type { ActionDescriptor } from "../../actions/actions.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { formatCount } from "../../core/counts.ts";
-import { AGENT, render } from "../../core/text.ts";
+import { countPart, formatCount } from "../../core/counts.ts";
+import { say, type Text } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
@@ -57,7 +57,7 @@ export interface Selection {
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;
   /** A sentence if not all jobs were read. */
-  readonly missingText?: string | false;
+  readonly missingText?: Text | false;
 }
 
 /** Selects the named jobs, or the failed jobs that match the filter and were not retried. Throws Failure. */
@@ -88,7 +88,7 @@ export async function selectJobs(
     remaining: Math.max(0, jobs.length - limit),
     missingText:
       isMissing &&
-      `Only ${formatCount(found.read.jobs, "job")} could be read. ${found.isLoop ? render(BROKEN_LIST, AGENT) : "list_jobs with unretried finds the others."}`,
+      say`Only ${countPart(found.read.jobs, "job")} could be read. ${found.isLoop ? BROKEN_LIST : say`list_jobs with unretried finds the others.`}`,
   };
 }
 

@@ -1,12 +1,12 @@
 // This module retries one job.
+
 import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
-import { say } from "../../core/text.ts";
-import { formatToken } from "../../core/untrusted-text.ts";
+import { call, say } from "../../core/text.ts";
 import { jobStatus, retryRefusalText } from "../describe/job.ts";
-import { type ActionResult, callText, type ToolResult } from "../results.ts";
+import type { ActionResult, ToolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { limitCall, readJob } from "./batch.ts";
@@ -46,8 +46,8 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
     const retry = (await findKnownRetry(jobId, ctx))?.id;
     if (retry === undefined) throw await withStateAdvice(error, jobId, ctx);
     throw error.with({
-      message: `${error.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
-      next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows the state of the retry.`,
+      message: say`${error.facts.message} Job ${jobId} was retried as job ${retry}.`,
+      next: say`${call("get_job", { jobId: retry })} shows the state of the retry.`,
     });
   }
 }

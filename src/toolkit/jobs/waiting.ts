@@ -5,7 +5,7 @@ import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { tally } from "../../core/counts.ts";
 import type { Failure } from "../../core/failure.ts";
-import { AGENT, render } from "../../core/text.ts";
+import { AGENT, forReader, type Part, raw, render, say } from "../../core/text.ts";
 import { adviseJob, isJobInProgress, jobProgress, jobStatus, summarizeJob } from "../describe/job.ts";
 import { pollResource, waitUntil } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
@@ -48,10 +48,10 @@ export const stateOf = ({ job, failure }: WatchedJob): string =>
 /** "3 SUCCEEDED (1 by a retry), 1 FAILED". `id`: that in the call. `state`: shown if there is no job. */
 export function tallyStates(
   rows: readonly { readonly id: unknown; readonly job: Job | undefined; readonly state: string }[],
-): string {
+): Part {
   const retried = rows.filter(({ id, job }) => job?.state === "SUCCEEDED" && job.id !== id).length;
   const note = retried === 0 ? "" : ` (${retried} by a retry)`;
-  return tally(rows.map(({ state }) => (state === "SUCCEEDED" ? `${state}${note}` : state)));
+  return raw(tally(rows.map(({ state }) => (state === "SUCCEEDED" ? `${state}${note}` : state))));
 }
 
 const MAX_RETRY_CHAIN = 20;
@@ -177,11 +177,11 @@ export async function retryFailedStep(
   if (retries.length === 0) return undefined;
   const [chosen, retryMode, why] =
     resumed.length > 0
-      ? [resumed, "SAFE_RESUME", "the failures are retryable; finished stages are kept"]
+      ? [resumed, "SAFE_RESUME", say`the failures are retryable; finished stages are kept`]
       : [
           retries,
           "RESTART",
-          "the jobs failed at the same stage again; RESTART discards finished stages: ask the user first",
+          say`the jobs failed at the same stage again; RESTART discards finished stages${forReader(": ask the user first", "")}`,
         ];
   const reason = "Retry after a retryable failure";
   return { tool: "retry_jobs", arguments: { jobIds: chosen.map(({ id }) => id), retryMode, reason }, why };

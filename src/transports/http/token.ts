@@ -1,4 +1,5 @@
 // Provides the bearer token that serve --http requires: MIC_HTTP_TOKEN, or a token in the state folder, which the first server creates.
+
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, writeFile } from "node:fs/promises";
@@ -6,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBearerToken } from "../../core/config.ts";
 import { errorCode, type Failure, notConfigured } from "../../core/failure.ts";
-import { quote } from "../../core/untrusted-text.ts";
+import { ask, quoted, say, type Text } from "../../core/text.ts";
 
 export interface HttpToken {
   readonly token: string;
@@ -16,13 +17,10 @@ export interface HttpToken {
 
 export const httpTokenFile = (stateDir: string): string => join(stateDir, "http-token");
 
-const SET_VARIABLE = "or set MIC_HTTP_TOKEN to at least 16 characters.";
+const SET_VARIABLE = say`or set MIC_HTTP_TOKEN to at least 16 characters.`;
 
-const unusable = (path: string, reason: string, fix: string): Failure =>
-  notConfigured(
-    `serve --http needs a bearer token, but ${quote(path)} ${reason}.`,
-    `Ask the user to ${fix}, ${SET_VARIABLE}`,
-  );
+const unusable = (path: string, reason: Text, fix: Text): Failure =>
+  notConfigured(say`serve --http needs a bearer token, but ${quoted(path)} ${reason}.`, say`${fix}, ${SET_VARIABLE}`);
 
 /** A token ends with a line break: without it, another server has created the file, but not written it yet. */
 const READS = 40;
@@ -36,9 +34,13 @@ export async function readHttpToken(path: string): Promise<string> {
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = await file.stat();
-      if (!stats.isFile()) throw unusable(path, "is not a file", "delete it");
+      if (!stats.isFile()) throw unusable(path, say`is not a file`, say`${ask("Delete")} it`);
       if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
-        throw unusable(path, "can be read by other users", "delete it, so that the server creates a new token");
+        throw unusable(
+          path,
+          say`can be read by other users`,
+          say`${ask("Delete")} it, so that the server creates a new token`,
+        );
       const text = await file.readFile("latin1");
       if (!text.endsWith("\n")) continue;
       const token = text.trimEnd();
@@ -48,7 +50,7 @@ export async function readHttpToken(path: string): Promise<string> {
       await file.close();
     }
   }
-  throw unusable(path, "does not contain a token", "delete it, so that the server creates a new token");
+  throw unusable(path, say`does not contain a token`, say`${ask("Delete")} it, so that the server creates a new token`);
 }
 
 /** Creates the token if there is none. Servers that start at the same time get the same token. Throws Failure `not_configured`. */
@@ -63,7 +65,7 @@ export async function loadHttpToken(stateDir: string): Promise<HttpToken> {
     return { token: await readHttpToken(tokenFile), tokenFile };
   } catch (error) {
     if (errorCode(error) === "") throw error;
-    const reason = `cannot be written (${errorCode(error)})`;
-    throw unusable(tokenFile, reason, "make the state folder writable, set MIC_STATE_DIR to one that is");
+    const reason = say`cannot be written (${errorCode(error)})`;
+    throw unusable(tokenFile, reason, say`${ask("Make")} the state folder writable, set MIC_STATE_DIR to one that is`);
   }
 }

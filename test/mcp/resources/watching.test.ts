@@ -1,11 +1,13 @@
 // Tests the poller of a resource with its own clock: how often it reads, when it stops, and which listeners it notifies.
+
 import { expect, test } from "vitest";
-import { Failure, type FailureInput } from "../../../src/core/failure.ts";
+import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
+import { say } from "../../../src/core/text.ts";
 import { createResourceWatcher } from "../../../src/toolkit/resources/resource-watcher.ts";
 
 interface ResourceState {
   version: number;
-  fails?: Partial<FailureInput> | undefined;
+  fails?: Partial<FailureFacts> | undefined;
 }
 
 /** Creates a watcher of at most 3 resources for which time passes only while pollers wait. */
@@ -28,7 +30,8 @@ function createTestWatcher(random = 0.5) {
         });
       }),
   });
-  const facts = { kind: "upstream_unavailable", message: "away", retryable: true, sideEffect: "none" } as const;
+  const message = say`away`;
+  const facts = { kind: "upstream_unavailable", message, retryable: true, sideEffect: "none" } as const;
   return {
     waits,
     request(ms: number) {
