@@ -28,11 +28,10 @@ import { actionsResult } from "../src/toolkit/jobs/bulk-results.ts";
 import { onlyPort, runJob, submissionArguments, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
   isInProgress,
-  jobOutcome,
-  retriedJobRow,
   retryFailedStep,
   tallyStates,
   type WatchedJob,
+  watchedJobRow,
   watchJobs,
 } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -73,13 +72,15 @@ async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<strin
 }
 
 /** `state`: that of the job or of its latest retry, or NOT_READ. */
-function jobRow(file: string, jobId: string, watched: WatchedJob, ctx: ToolContext): SingleResult {
-  const { job, failure } = watched;
-  const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
-  const result = { job, failure, isUnfinished: isInProgress(watched) };
-  if (!job) return { ...result, cells: { file, state: "NOT_READ", jobId, ...error } };
-  const { id: _, state, createdAt: __, updatedAt: ___, ...rest } = retriedJobRow(jobId, job, ctx);
-  return { ...result, cells: { file, state, jobId, ...rest, ...jobOutcome(job), ...error } };
+function jobRow(file: string, watched: WatchedJob, ctx: ToolContext): SingleResult {
+  const { id: jobId, job, failure } = watched;
+  const {
+    id: _,
+    createdAt: __,
+    updatedAt: ___,
+    ...row
+  } = { createdAt: "", updatedAt: "", ...watchedJobRow(watched, ctx) };
+  return { job, failure, isUnfinished: isInProgress(watched), cells: { file, state: "NOT_READ", jobId, ...row } };
 }
 
 /** Registers, submits and waits for one file, as run_job does. Throws Failure. */
@@ -106,7 +107,7 @@ async function runFile(
     const [now = { id, job: made.job }] = isCurrent
       ? []
       : await watchJobs([id], { until: "all", known: [made.job] }, bulk);
-    const { cells, ...row } = jobRow(file, id, now, ctx);
+    const { cells, ...row } = jobRow(file, now, ctx);
     return {
       made,
       ...row,

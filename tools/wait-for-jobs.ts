@@ -11,29 +11,23 @@ import { bulkResult } from "../src/toolkit/jobs/bulk-results.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import {
   isInProgress,
-  jobOutcome,
-  retriedJobRow,
   retryFailedStep,
   stateOf,
   tallyStates,
   type WatchedJob,
+  watchedJobRow,
   watchJobs,
 } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
-/** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
+/** Adds the notes and the inputs of the jobs to their rows. */
 async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
   const ids = watched.map(({ id }) => id);
   const origins = await readOrigins(ids, ctx);
-  return watched.map(({ id, job, failure }) => {
-    const note = failure && missingIdNote(failure.facts, { jobId: id }, ctx);
-    return {
-      ...(job ? { ...retriedJobRow(id, job, ctx), ...jobOutcome(job) } : { id }),
-      ...origins.get(id),
-      ...(failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() }),
-      ...(note !== undefined && { note }),
-    };
+  return watched.map((each) => {
+    const note = each.failure && missingIdNote(each.failure.facts, { jobId: each.id }, ctx);
+    return { ...watchedJobRow(each, ctx), ...origins.get(each.id), ...(note !== undefined && { note }) };
   });
 }
 

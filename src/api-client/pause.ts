@@ -59,8 +59,6 @@ export async function waitToSend({ leftMs, maxMs, reason, sleep }: Turn): Promis
   }
 }
 
-export type Pause = ReturnType<typeof createPause>;
-
 export function createPause(timing: Timing, cooldown?: Cooldown) {
   const outages = new Map<string, Outage>();
   /** When the wait that the API asked for ends, by operation, in milliseconds by `Timing.clockMs`. */

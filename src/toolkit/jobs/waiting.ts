@@ -37,9 +37,6 @@ interface WatchOptions {
 export const isInProgress = ({ job, failure }: WatchedJob): boolean =>
   failure ? failure.facts.retryable : job === undefined || isJobInProgress(job);
 
-export const inProgressIds = (jobs: readonly WatchedJob[]): readonly string[] =>
-  jobs.filter(isInProgress).map(({ id }) => id);
-
 const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.facts.kind}`;
 
 export const stateOf = ({ job, failure }: WatchedJob): string =>
@@ -187,20 +184,21 @@ export async function retryFailedStep(
   return { tool: "retry_jobs", arguments: { jobIds: chosen.map(({ id }) => id), retryMode, reason }, why };
 }
 
-/** The output of a job, or its failure in the API's words, with the first field errors. */
-export function jobOutcome({ outputDatasetVersionId, failure }: Job) {
-  const errors = failure ? render(fieldErrorsText(failure.fieldErrors, true), AGENT) : "";
+/**
+ * Returns the row of a job: as in list_jobs, with its output or its failure in the API's words and the first field errors. The row has the
+ * id in the call, and the facts of the latest retry. `error`: the code of the last read's error, if it failed.
+ */
+export function watchedJobRow({ id, job, failure }: WatchedJob, { retries }: Pick<ToolContext, "retries">) {
+  const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
+  if (!job) return { id, ...error };
+  const { retryOfBatchId, ...row } = summarizeJob(job, retries.get(job.id));
+  const errors = job.failure ? render(fieldErrorsText(job.failure.fieldErrors, true), AGENT) : "";
   return {
-    ...(outputDatasetVersionId !== null && { outputDatasetVersionId }),
-    ...(failure && { title: failure.title }),
+    ...row,
+    ...(job.id === id ? { retryOfBatchId } : { id, retriedBy: job.id }),
+    ...(job.outputDatasetVersionId !== null && { outputDatasetVersionId: job.outputDatasetVersionId }),
+    ...(job.failure && { title: job.failure.title }),
     ...(errors !== "" && { errors }),
+    ...error,
   };
-}
-
-/** Returns the row of a job whose latest retry is `latest`, or that was not retried. */
-export function retriedJobRow(id: string, latest: Job, { retries }: Pick<ToolContext, "retries">) {
-  const row = summarizeJob(latest, retries.get(latest.id));
-  if (latest.id === id) return row;
-  const { retryOfBatchId: _retryOfBatchId, ...others } = row;
-  return { ...others, id, retriedBy: latest.id };
 }
