@@ -45,6 +45,11 @@ const INVALID_TOKENS: readonly (readonly [string, TokenFactory, string?])[] = [
   ["not yet valid", tokenWithClaims({ nbf: Math.floor(Date.now() / 1_000) + 2 * MINUTE })],
   ["for another audience", ({ provider }) => provider.issueToken("https://other.example/mcp")],
   ["without an audience", tokenWithClaims({ aud: undefined })],
+  [
+    "valid for two days",
+    tokenWith({ seconds: 2 * 1440 * MINUTE }),
+    "The token is valid for more than 24 h, and could not be withdrawn in that time.",
+  ],
   ["without an expiry", tokenWithClaims({ exp: undefined }), "The token must have a valid claim exp."],
   ["without a subject", tokenWithClaims({ sub: undefined }), "The token must have a valid claim sub."],
   ["of another issuer", tokenWithClaims({ iss: "https://elsewhere.example" }), "The token has another issuer."],

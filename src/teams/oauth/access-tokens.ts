@@ -116,6 +116,8 @@ export type AccessTokens = ReturnType<typeof createAccessTokens>;
 const MAX_CACHED_TOKENS = 10_000;
 const CACHE_MS = 60_000;
 const MAX_TOKEN_CHARS = 24_576;
+/** Maximum remaining validity of a token: a day, the longest usual setting, and 5 minutes for clocks that differ. */
+const MAX_VALIDITY_MS = 86_400_000 + 300_000;
 
 /** The cache contains hashes, so that it does not contain tokens. */
 const hashToken = (token: string): string => createHash("sha256").update(token).digest("base64");
@@ -134,6 +136,8 @@ export function createAccessTokens(options: AccessTokenOptions) {
     ignoreFetchAbort: true,
     async fetchMethod(hash, _stale, { options: entry, context: token }) {
       const caller = toCaller(await verifier.verifyClaims(token, hash), options);
+      if (caller.expiresAt - now() > MAX_VALIDITY_MS)
+        throw new TokenRefused("The token is valid for more than 24 h, and could not be withdrawn in that time.");
       // A time of 0 would mean that the entry never expires.
       entry.ttl = Math.max(1, Math.min(CACHE_MS, caller.expiresAt - now()));
       return caller;
