@@ -178,6 +178,11 @@ test("only the composition loads the exporter of telemetry", () => {
   expect(loading.map(({ path }) => path)).toEqual(["src/cli/telemetry.ts"]);
 });
 
+test("only src/core/text.ts looks into a text, and only it makes own words", () => {
+  const readers = files.filter(({ code }) => /\[\{ (?:own|data): |"(?:own|agent)" in /.test(code));
+  expect(readers.map(({ path }) => path)).toEqual(["src/core/text.ts"]);
+});
+
 test("only the emulator reads the geography table", () => {
   const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => moduleOf(path));
   expect(new Set(readers)).toEqual(new Set(["emulator"]));

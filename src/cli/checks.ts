@@ -13,7 +13,7 @@ import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/end
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
-import { render } from "../core/text.ts";
+import { render, shows } from "../core/text.ts";
 import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
@@ -29,6 +29,8 @@ export interface Check {
   readonly detail: string;
   /** The command or change that fixes the problem. */
   readonly fix?: string;
+  /** The variable of a proxy that the fix names. */
+  readonly variable?: string;
 }
 
 export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
@@ -46,7 +48,9 @@ export const createCallContext = () => ({
 export function checkFromError(name: string, error: unknown, fix?: string): Check {
   const defaultFix = error instanceof Failure ? "Try again later." : "Run again with MIC_LOG_LEVEL=debug.";
   const { message, next = fix ?? defaultFix } = describeError(error);
-  return failedCheck(name, message, next);
+  const advice = (error instanceof Failure && error.facts.next) || [];
+  const variable = PROXY_VARIABLES.find((each) => shows(advice, each));
+  return { ...failedCheck(name, message, next), ...(variable !== undefined && { variable }) };
 }
 
 /** `detail` returns the text of a passed check, or throws. */
@@ -233,7 +237,7 @@ export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Chec
       `the value of ${invalid} is not the URL of a proxy`,
       render(proxyAdvice(invalid), PERSON),
     );
-  const failed = set.find((name) => others.some(({ ok, fix = "" }) => !ok && fix.includes(name)));
+  const failed = set.find((name) => others.some(({ variable }) => variable === name));
   if (failed !== undefined)
     return failedCheck("proxy", `the proxy that ${failed} names cannot be used`, `Correct or unset ${failed}.`);
   // Values are omitted because the URL of a proxy can contain a password.

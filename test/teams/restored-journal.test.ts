@@ -100,7 +100,7 @@ describeWithPostgres("a restored journal", (postgres) => {
       return { place, database, check, listActions };
     }
 
-    test("a running instance is not ready after a later version has changed the tables, and its actions advise what a deployment can do", async () => {
+    test("an instance is not ready after a later version has changed the tables, and its actions say what to do", async () => {
       const { place, database, check } = await setUp();
       const instance = await instanceForTest(place);
       expect(await check(instance)).toMatchObject({ status: "ok" });
