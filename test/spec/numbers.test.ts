@@ -5,15 +5,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
-import {
-  createJob,
-  enveloped,
-  job,
-  micEnveloped,
-  openApiDocument,
-  recipeOffer,
-  retryJob,
-} from "../contract/samples.ts";
+import { createJob, enveloped, job, retryJob } from "../contract/samples.ts";
 import { ACCEPT, connectLegacyClient, send } from "../mcp/http/raw-client.ts";
 import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { callMessage, initialize, initializeMessage, start } from "../mcp/stdio/child.ts";
@@ -24,54 +16,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { runCount } from "../support/thorough.ts";
 import { sessionForFile } from "../unspecified/session.ts";
 
-const MAX_INT64 = "9223372036854775807";
 const session = sessionForFile();
-
-test("the server returns the exact numbers of an OpenAPI document with int64 bounds", {
-  tags: ["4.1/openapi"],
-}, async () => {
-  const { stub, connection } = session();
-  const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
-  const document = {
-    ...openApiDocument,
-    paths: { "/x": { get: { parameters: [{ name: "at", in: "query", schema }] } } },
-    components: { schemas: { Huge: { maximum: "HUGE" }, Deep: { allOf: [{ enum: ["MAX", 1.5] }] } } },
-  };
-  const body = JSON.stringify(document).replaceAll('"MAX"', MAX_INT64).replace('"HUGE"', "1e400");
-  stub.expect(answer(200, body));
-  const { isError, structured, text } = await connection.callTool("get_geography_openapi");
-  expect(isError, text).toBe(false);
-  const expected = JSON.stringify(document)
-    .replaceAll('"MAX"', `"${MAX_INT64}"`)
-    .replace('"HUGE"', `"more than ${Number.MAX_VALUE}"`);
-  const { summary, ...shown } = structured ?? {};
-  expect(shown).toEqual(JSON.parse(expected));
-  const [first, rest = ""] = text.split("\n");
-  expect(first).toBe(summary);
-  expect(JSON.parse(rest)).toEqual(shown);
-});
-
-test("the server never shows numbers of a recipe as null or as different numbers", {
-  tags: ["2.2/recipe-parameters-definition"],
-}, async () => {
-  const { stub, connection } = session();
-  const offer = JSON.stringify(micEnveloped(recipeOffer));
-  for (const [sent, shown] of [
-    ["1e308", 1e308],
-    ["9007199254740991", 9007199254740991],
-    ["9007199254740993", "9007199254740993"],
-    ["1e400", `more than ${Number.MAX_VALUE}`],
-    ["-1e400", `less than -${Number.MAX_VALUE}`],
-  ] as const) {
-    stub.expect(answer(200, offer.replaceAll('"maximum":2026', `"maximum":${sent}`)));
-    const { structured, text } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
-    const { parameters } = z
-      .looseObject({ data: z.looseObject({ recipe: z.looseObject({ parameters: z.unknown() }) }) })
-      .parse(structured).data.recipe;
-    expect(parameters, sent).toMatchObject({ references: { year: { maximum: shown } } });
-    expect(text).toContain(`"maximum":${JSON.stringify(shown)}`);
-  }
-});
 
 const Refused = z.looseObject({
   result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),

@@ -1,6 +1,6 @@
 // Tests get_usage: the window of the answer, and the full view of several windows. The page in test/snapshots has the sentences.
 import { expect, test } from "vitest";
-import { enveloped, usageSummary } from "../contract/samples.ts";
+import { enveloped, usageBucket, usageSummary } from "../contract/samples.ts";
 import { answer } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -26,4 +26,15 @@ test("the server reports that the window of the usage differs from the requested
       if (requested === window) expect(usage.text).not.toContain("The API returned");
       else for (const named of [requested, window]) expect(usage.structured?.["summary"]).toContain(named);
     }
+});
+
+test("a metric that the contract does not list is returned unchanged", {
+  tags: ["2.2/assumes-no-value-sets"],
+}, async () => {
+  const { stub, connection } = await sessionForTest();
+  const data = { ...usageSummary, buckets: ["Z", "A_9__"].map((metric) => ({ ...usageBucket, metric })) };
+  stub.expect(answer(200, enveloped(data)));
+  const args = { workspaceId: "micws_1", window: "DAY", view: "full" };
+  const { structured, text } = await connection.callTool("get_usage", args);
+  expect(structured?.["data"], text).toEqual(data);
 });

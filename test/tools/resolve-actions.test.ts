@@ -1,5 +1,5 @@
-// Tests resolve_actions, list_actions and the server's instructions: after a server was killed in the middle of actions, with the same
-// journal and an emulator that counts executions; and how the list of jobs is read, with a stub.
+// Tests resolve_actions and the server's instructions: after a server was killed in the middle of actions, with the same journal and
+// an emulator that counts executions; and how the list of jobs is read, with a stub.
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,107 +8,33 @@ import * as z from "zod/v4";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { benchForTest } from "../actions/bench.ts";
 import { createJob, enveloped, job, problem } from "../contract/samples.ts";
-import { Service } from "../emulator/service.ts";
+import type { Service } from "../emulator/service.ts";
 import {
   createJobBodyForFile,
   createProcessingBody,
   FILE,
-  fileId,
   findOneInputOffer,
   readJob,
   submitJob,
 } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { clockForTest, HOUR_MS } from "../support/advanced-clock.ts";
-import { runInProcess } from "../support/command.ts";
-import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { connectionForTest, emulatorEnv, type Reply } from "../support/mcp.ts";
-import { type InProcessServer, inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
+import { connectionForTest } from "../support/mcp.ts";
+import { type InProcessServer, inProcessServerForTest, startServer } from "../support/server.ts";
 import { answer, type Stub } from "../support/stub.ts";
-import { folderForTest } from "../support/temporary-folder.ts";
-
-const reason = "No longer needed";
-const UNRESOLVED = "unknown outcome: call resolve_actions";
-
-const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
-const Result = z.looseObject({
-  ...{ idempotencyKey: z.string(), targetId: z.string(), outcome: z.string(), finding: z.string().default("") },
-  createdId: z.string().optional(),
-});
-const Resolved = z.object({ summary: z.string(), nextStep: Step.optional(), results: z.array(Result) });
-const Action = z.looseObject({ state: z.string(), idempotencyKey: z.string() });
-const Listed = z.object({ summary: z.string(), nextStep: Step.optional(), actions: z.array(Action) });
-
-type Caller = Pick<RawClient, "call">;
-const resolve = async ({ call }: Caller, args: object = {}) =>
-  Resolved.parse((await call("resolve_actions", args)).structured);
-const list = async ({ call }: Caller, args: object = {}) => Listed.parse((await call("list_actions", args)).structured);
-
-interface KilledCall {
-  readonly tool: string;
-  readonly operationId: string;
-  readonly args: object;
-  readonly arrives?: boolean;
-}
-
-async function createScene() {
-  const emulator = await emulatorForTest({ stageMs: 20 });
-  const service = new Service(emulator, { now: Date.now, advance: () => undefined });
-  const env = {
-    ...emulatorEnv(emulator),
-    MIC_WORKSPACE_ID: emulator.workspaceId,
-    MIC_STATE_DIR: join(await folderForTest(), "state"),
-  };
-  const sent = async (operationId: string) => (await service.requests(operationId)).length;
-  const executions = (operationId: string) => service.countEffects(operationId);
-
-  return {
-    service,
-    env,
-    sent,
-    executions,
-    /** Kills a server after the API has received the requests of these calls and before it answers them. `first`: a tool to call before. */
-    async killDuring(calls: readonly KilledCall[], launcher: readonly string[] = [], first?: string): Promise<void> {
-      const server = await startServer({ env, under: launcher });
-      if (first !== undefined) await server.call(first, {});
-      for (const [at, { tool, operationId, args, arrives = true }] of calls.entries()) {
-        const count = arrives ? executions : sent;
-        const before = await count(operationId);
-        await service.injectFault({ kind: "hang", afterCommit: arrives }, { operationId });
-        server.send(tool, args, at);
-        await expect.poll(() => count(operationId), { interval: 20 }).toBe(before + 1);
-      }
-      await server.kill();
-    },
-    server: () => inProcessServerForTest(env),
-    connect: () => connectionForTest("v2-legacy", { env }),
-    /** Connects a client with a user who replies with `user.action` to each question. */
-    async connectWithUser(action: Reply["action"]) {
-      const questions: string[] = [];
-      const user = { action };
-      const onElicitation = (question: string): Reply => {
-        questions.push(question);
-        return { action: user.action };
-      };
-      return { client: await connectionForTest("v2-legacy", { env, onElicitation }), questions, user };
-    },
-    type: (...args: readonly string[]) => runInProcess(args, { env }),
-    registration(file: number) {
-      const args = { inputKind: "M4_FILE", referenceId: fileId(service, file) };
-      return { tool: "register_input", operationId: "createMicPublicInput", args };
-    },
-    cancellation: (jobId: string) => ({ tool: "cancel_job", operationId: "cancelMicJob", args: { jobId, reason } }),
-    retry(jobId: string, retryMode = "SAFE_RESUME") {
-      return { tool: "retry_job", operationId: "retryMicJob", args: { jobId, retryMode, reason } };
-    },
-    failedJob: () => createJobIn("FAILED", service, FILE.failsRetryably),
-    /** The job stays paused until it is canceled. */
-    pausedJob: () => createJobIn("PAUSED", service, FILE.pauses),
-    isCanceled: (id: string) =>
-      expect.poll(async () => (await readJob(service, id)).state, { interval: 20 }).toBe("CANCELLED"),
-  };
-}
+import {
+  createJobIn,
+  createScene,
+  type KilledCall,
+  Listed,
+  list,
+  Resolved,
+  Result,
+  reason,
+  resolve,
+  UNRESOLVED,
+} from "./killed-server.ts";
 
 async function cancelJob(service: Service, jobId: string): Promise<void> {
   const { resourceVersion } = await readJob(service, jobId);
@@ -118,12 +44,6 @@ async function cancelJob(service: Service, jobId: string): Promise<void> {
 async function retryJob(service: Service, jobId: string) {
   const body = { retryMode: "SAFE_RESUME", reason } as const;
   return (await service.ok(operations.retryMicJob, { path: { jobId }, body })).data;
-}
-
-async function createJobIn(state: string, service: Service, file: number) {
-  const { id } = await submitJob(service, file);
-  await expect.poll(async () => (await readJob(service, id)).state, { interval: 20 }).toBe(state);
-  return { id };
 }
 
 describe("after a server was killed in the middle of an action", () => {
@@ -190,21 +110,6 @@ describe("after a server was killed in the middle of an action", () => {
     expect((await list(servers[0])).summary).toBe("7 actions: 7 succeeded.");
     const made = (operationId: string) => operationIds.filter((each) => each === operationId).length;
     expect(await countAll()).toEqual(before.map((count, at) => count + made(operationIds[at] ?? "")));
-  });
-
-  test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", async () => {
-    const { killDuring, server, registration, type } = await createScene();
-    await killDuring([registration(FILE.succeeds)]);
-    const talk = await server();
-    const { tool, args } = registration(FILE.failsForGood);
-    for (let n = 0; n < 21; n++) await talk.call(tool, { ...args, idempotencyKey: `newer-key-${n}` });
-    const { summary, actions, nextStep } = await list(talk);
-    expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. Listed: the latest 20 resolved actions.");
-    expect(actions[0]).toMatchObject({ state: "unknown" });
-    expect(nextStep?.arguments["idempotencyKey"]).toBe(actions[0]?.idempotencyKey);
-    const printed = (await type("actions")).stdout;
-    expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. Listed: the latest 20 resolved actions.");
-    expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
   });
 
   test("an action is sent again under its key even if an identical one succeeded later", async () => {
@@ -476,28 +381,6 @@ describe("the server's instructions", () => {
     const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
     expect(readOnly.instructions()).not.toContain(UNRESOLVED);
   });
-
-  test.each<readonly [string, NodeJS.ProcessEnv]>([
-    ["client id", { MIC_CLIENT_ID: "another-client" }],
-    ["base URL", { MIC_BASE_URL: "http://127.0.0.1:9" }],
-  ])(
-    "instructions, list_actions and resolve_actions count the unresolved actions of another %s, and show nothing else of them",
-    async (_what, changes) => {
-      const { killDuring, env, connect, registration } = await createScene();
-      await killDuring([registration(FILE.succeeds)]);
-      const sentence = "1 unresolved action belongs to another client id or base URL: tell the user.";
-      expect((await connect()).instructions()).not.toContain(sentence);
-      const other = await connectionForTest("v2-legacy", { env: { ...env, ...changes } });
-      expect(other.instructions()).toContain(sentence);
-      expect(other.instructions()).not.toContain(UNRESOLVED);
-      const listed = await other.callTool("list_actions");
-      expect(listed.structured).toEqual({ summary: `0 actions. ${sentence}`, actions: [] });
-      const { stdout } = await runInProcess(["actions"], { env: { ...env, ...changes } });
-      expect(stdout).toBe("0 actions. 1 unresolved action belongs to another client id or base URL.\n");
-      const resolved = await other.callTool("resolve_actions");
-      expect(resolved.structured).toEqual({ summary: `No action is unresolved. ${sentence}`, results: [] });
-    },
-  );
 
   test("the server's instructions omit unresolved actions if the journal cannot be read", async () => {
     const { killDuring, env, connect, registration } = await createScene();

@@ -1,10 +1,9 @@
-// Tests the views of divisions, of usage and of actions in a real browser.
+// Tests show_divisions: its view in a real browser.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { createRetryableJob } from "../emulator/work.ts";
-import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { findProblems, type Host, measureOverflow } from "./host.ts";
-import { expectShown, setUpView } from "./view-test.ts";
+import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
+import { findProblems, type Host, measureOverflow } from "../apps/host.ts";
+import { expectShown, setUpView } from "../apps/view-test.ts";
 
 const pages = pagesForFile();
 
@@ -168,110 +167,5 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const districts = await draw("show_divisions", { level: "district", states: ["Kerala", "Goa"] });
     await expectShown(districts, "17 of 17");
     expect(await findProblems(districts)).toEqual([]);
-  });
-});
-
-describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", () => {
-  test("the view shows exact grouped amounts, shares of at least 1 % as bars, and metrics that are not configured", async () => {
-    const { service, connection, draw } = await setUpView("v2-modern", pages());
-    const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
-    const { view: structured } = await connection.callTool("show_usage", args);
-    const defined = { unitDefinitionState: "DEFINED", reserved: "0", resetAt: "2100-01-16T00:00:00.000Z" };
-    const quarter = "25000000000000000000000000000.125";
-    const rows = {
-      ...{ ...defined, metric: "ROWS", unit: "COUNT", granted: "100000000000000000000000000000.5" },
-      ...{ used: quarter, reserved: "50000000000000000000000000000.25", remaining: quarter },
-    };
-    const buckets = [
-      rows,
-      { ...rows, metric: "PAGES", unitDefinitionState: "NOT_CONFIGURED" },
-      { ...defined, metric: "BYTES", unit: "BYTE", granted: "5", used: "5", remaining: "0" },
-      { ...defined, metric: "JOBS_SUBMITTED", unit: "COUNT", granted: "1000000", used: "7", remaining: "999993" },
-      { ...defined, metric: "ASSET_BYTES", unit: "BYTE", granted: `${2 ** 40}`, used: "0", remaining: `${2 ** 40}` },
-    ];
-    const data = { ...Object(structured?.["data"]), resetTimezone: "Asia/Kolkata", buckets };
-    const host = await draw("show_usage", args, { width: 320, structuredContent: { ...structured, data } });
-    await expectShown(host, "100,000,000,000,000,000,000,000,000,000.5", "25,000,000,000,000,000,000,000,000,000.125");
-    await expectShown(host, "Not configured (not used up): Pages", "used up");
-    await expectShown(host, /Jobs submitted\s+7\s+0\s+999,993 of 1,000,000/);
-    await expectShown(host, /Asset bytes\s+0 bytes\s+0 bytes\s+1 TiB of 1 TiB/);
-    await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
-    const widths = await host.frame.evaluate(
-      `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
-    );
-    expect(widths).toEqual(["25%", "50%", "100%", "0%"]);
-    expect(await measureOverflow(host)).toBe(0);
-  });
-
-  test("the view shows the emulator's usage, updates on request, and has no problem at any width", async () => {
-    const { service, draw } = await setUpView("v2-legacy", pages());
-    const host = await draw("show_usage", { workspaceId: service.emulator.workspaceId, window: "DAY" });
-    // Both times are in the time zone of the quota.
-    await expectShown(host, "Usage", /Resets .* UTC\s+Observed .* UTC/);
-    await host.button("Update now").click();
-    await expect.poll(() => host.calls.map(({ name }) => name)).toEqual(["show_usage"]);
-    expect(await findProblems(host)).toEqual([]);
-    expect(host.consoleErrors).toEqual([]);
-    const wrong = await draw("show_usage", {}, { structuredContent: { data: [] } });
-    await expectShown(wrong, "This result does not contain usage");
-  });
-});
-
-describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", () => {
-  const createAction = (state: string, at: number, more: object = {}) => ({
-    tool: "retry_job",
-    idempotencyKey: `mic-${String(at).padStart(32, "0")}`,
-    state,
-    attempts: at,
-    createdAt: "2100-01-15T10:00:00.000Z",
-    updatedAt: `2100-01-15T10:0${at}:00.000Z`,
-    targetId: `micjob_${at}`,
-    arguments: {},
-    ...more,
-  });
-  const resolves = { tool: "resolve_actions", arguments: { idempotencyKey: "mic-1" }, why: "unknown" };
-  const actions = [
-    createAction("succeeded", 4, { createdId: "micjob_new", arguments: { reason: "The input was corrected" } }),
-    createAction("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
-    createAction("in_progress", 2, { nextStep: resolves }),
-    createAction("unknown", 1, { nextStep: resolves }),
-  ];
-  const structuredContent = { actions };
-
-  test("the view lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
-    const { draw } = await setUpView("v2-modern", pages());
-    const host = await draw("show_actions", {}, { structuredContent });
-    await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
-    await expectShown(host, "The input was corrected");
-    const states = ["unknown", "in progress", "succeeded", "rejected"];
-    expect(await host.frame.locator(".line b").allInnerTexts()).toEqual(states);
-    await host.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
-    await expectShown(host, "The agent was asked.");
-    expect(host.messages).toEqual([`Please call resolve_actions ${JSON.stringify(resolves.arguments)}.`]);
-    expect(host.calls).toEqual([]);
-    expect(await findProblems(host)).toEqual([]);
-  });
-
-  test("the view reports why the agent could not be asked, and has no button if the host cannot send messages", async () => {
-    const { draw } = await setUpView("v2-modern", pages());
-    const onMessage = () => Promise.reject(new Error("not now"));
-    const failing = await draw("show_actions", {}, { structuredContent, onMessage });
-    await failing.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
-    await expectShown(failing, "The agent could not be asked");
-    const silent = await draw("show_actions", {}, { structuredContent, capabilities: {} });
-    await expectShown(silent, "2 of 4 unresolved");
-    expect(await silent.frame.getByRole("button").count()).toBe(0);
-  });
-
-  test("the view shows the journal's actions, and reports that an empty journal has none", async () => {
-    const { service, connection, draw } = await setUpView("v2-legacy", pages());
-    const host = await draw("show_actions", {});
-    await expectShown(host, "none yet", "This journal does not contain actions yet");
-    const failed = await createRetryableJob(service);
-    await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
-    await host.button("Update now").click();
-    await expectShown(host, "1, all resolved", failed.id);
-    const wrong = await draw("show_actions", {}, { structuredContent: {} });
-    await expectShown(wrong, "This result does not contain actions");
   });
 });

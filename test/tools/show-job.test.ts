@@ -1,10 +1,10 @@
-// Tests the view of a job in a real browser, with the official bridge and the real server: live updates and a user's clicks.
+// Tests show_job: its view in a real browser, with the official bridge and the real server: live updates and a user's clicks.
 import { describe, expect, test } from "vitest";
+import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
+import { findProblems, type Host, type HostOptions, measureOverflow } from "../apps/host.ts";
+import { expectShown, runningJob, setUpView } from "../apps/view-test.ts";
 import { createRetryableJob, FILE, last, runJobToEnd, watchJob } from "../emulator/work.ts";
 import { isThorough } from "../support/thorough.ts";
-import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { findProblems, type Host, type HostOptions, measureOverflow } from "./host.ts";
-import { expectShown, runningJob, setUpView } from "./view-test.ts";
 
 /** A view does not depend on the protocol revision, except for a question to the user. */
 const REVISIONS = ["v2-legacy", "v2-modern"] as const;
