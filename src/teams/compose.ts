@@ -18,6 +18,7 @@ import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createAudit, createCallerTrace } from "./audit/audit.ts";
 import type { Auditor } from "./audit/rows.ts";
+import { callerId } from "./caller.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import type { DatabaseFigures } from "./durability.ts";
@@ -25,6 +26,7 @@ import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tok
 import { createRefusals } from "./frontend/refusals.ts";
 import { createHealthCheck, readDegraded } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
+import { readTeamActions } from "./tenancy/actions.ts";
 import { createActionObserver, createCallerActions } from "./tenancy/caller-actions.ts";
 import { createCallers } from "./tenancy/callers.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
@@ -34,7 +36,7 @@ import { createLossGuard } from "./tenancy/lost-actions.ts";
 import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
-import { createTeams, type Team } from "./tenancy/teams.ts";
+import { createTeams, type Member, type Team } from "./tenancy/teams.ts";
 import { createUpstreamSecret } from "./tenancy/upstream-secret.ts";
 import type { TimeRange } from "./variables.ts";
 
@@ -177,20 +179,22 @@ export function composeTeams(deployment: Deployment) {
     return { ...runtime, team: auditor.team };
   }
 
+  function openTeam(team: Team): TeamParts {
+    const teamRedactor = createRedactor(redactor);
+    const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
+    const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
+    const limits = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
+    const connection = createApiConnection(
+      { identity, redactor: teamRedactor, transport: share, ...limits },
+      { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
+    );
+    return { ...connection, team, revoke: identity.revoke };
+  }
+
   const runtimes = createRuntimes<TeamParts, CallerRuntime>({
     teams,
     now,
-    openTeam(team) {
-      const teamRedactor = createRedactor(redactor);
-      const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
-      const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
-      const limits = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
-      const connection = createApiConnection(
-        { identity, redactor: teamRedactor, transport: share, ...limits },
-        { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
-      );
-      return { ...connection, team, revoke: identity.revoke };
-    },
+    openTeam,
     openWithoutTeam(reason) {
       const identity = createFailingIdentity(noTeamFailure(reason, `${publicOrigin}/mcp`), geographyUrl);
       const connection = createApiConnection({ identity, redactor, transport }, { timing });
@@ -225,6 +229,18 @@ export function composeTeams(deployment: Deployment) {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
     onRetired: runtimes.onRetired,
+    /** For the operator: the unknown actions of a team with their users, and the runtime of such a user. Undefined without such a team. */
+    async openForOperator(name: string) {
+      const team = await teams.find(name);
+      if (!team) return undefined;
+      return {
+        readUnknown: () => readTeamActions(database, callers, [team], "unknown"),
+        runtimeOf({ issuer, subject }: Member): CallerRuntime {
+          const caller = { id: callerId(issuer, subject), clientId: "mic-mcp", issuer, subject, groups: [] };
+          return createCallerRuntime(openTeam(team), caller);
+        },
+      };
+    },
     recordRefusal,
     transport,
     encryption,

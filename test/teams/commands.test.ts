@@ -205,6 +205,28 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     });
   });
 
+  test("teams resolve resolves an unknown action for its user, and sends it under the same key", async () => {
+    const { command, addRed, connect, database, fileIds } = await setUp();
+    await addRed();
+    const client = await connect("ann", ["reds"]);
+    const input = { inputKind: "M4_FILE", referenceId: fileIds[0], idempotencyKey: "key-of-ann" };
+    expect((await client.callTool("register_input", input)).error).toBeUndefined();
+    const [made] = await database.query("SELECT resource_id FROM actions");
+    await database.query(
+      "UPDATE actions SET state = 'unknown', outcome = NULL, resource_id = NULL, resolved_at = NULL",
+    );
+    const resolve = (more = "") => command(`teams resolve red${more}`, undefined, DOCTOR);
+    expect((await resolve(" another-key")).stdout).toBe("No such action is unknown.\n");
+    expect(await resolve()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^register_input of "ann", key key-of-ann:\n1 of 1 action resolved/),
+    });
+    expect(await database.query("SELECT state, resource_id FROM actions")).toEqual([{ state: "succeeded", ...made }]);
+    const rows = await database.query("SELECT caller FROM audit WHERE event = 'action'");
+    expect(rows).toEqual(Array.from({ length: 2 }, () => ({ caller: callerId(ISSUER, "ann") })));
+    expect((await command("teams resolve green", undefined, DOCTOR)).code).toBe(2);
+  });
+
   test("audit, block, export and erase concern one user", async () => {
     const { command, addRed, connect, database, fileIds } = await setUp();
     await addRed("--claim reds --member ann");

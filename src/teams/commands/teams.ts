@@ -31,6 +31,7 @@ import {
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 import { createUpstreamSecret, type UpstreamSecret } from "../tenancy/upstream-secret.ts";
+import { resolveTeamActions } from "./resolve.ts";
 import { eraseUser, exportUser, setBlocked, showAudit } from "./users.ts";
 
 type TeamFlags = ArgumentsOf<"teams">["values"];
@@ -382,7 +383,7 @@ function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): st
 
 type SubcommandHandler = (name: string, flags: TeamFlags, manager: Manager) => Promise<number>;
 
-const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> = {
+const SUBCOMMAND_HANDLERS: Readonly<Record<Exclude<TeamSubcommand, "resolve">, SubcommandHandler>> = {
   add: addTeam,
   remove: removeTeam,
   "rotate-secret": rotateSecret,
@@ -402,6 +403,10 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
 export const teams: RunCommand<"teams"> = async ({ values, positionals }, environment) => {
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
+  if (subcommand === "resolve") {
+    const [team, key] = names;
+    return await resolveTeamActions(environment, parseTeamName(subcommand, team === undefined ? [] : [team]), key);
+  }
   const settings = readStoreSettings(environment);
   const { database, journal, migrate, findVersion, close } = openDatabase(settings);
   const encryption = createEncryption(settings.secretKeys);

@@ -50,6 +50,7 @@ export async function readTeamActions(
       /** As in the audit and the log, or the hash in the journal for a caller without a call since the upgrade. */
       caller: user?.caller ?? hash,
       subject: user?.subject,
+      issuer: user?.issuer,
       createdAt: new Date(created_at).toISOString(),
       updatedAt: new Date(updated_at).toISOString(),
       idempotencyKey: key,
