@@ -42,7 +42,8 @@ function findMismatch({ what, replacement, killedBy, ...mutant }: Mutant): strin
   }
 }
 
-const mismatches = chosen.flatMap((mutant) => {
+// All mutants must apply, also those that are not chosen.
+const mismatches = mutants.flatMap((mutant) => {
   const mismatch = findMismatch(mutant);
   return mismatch === undefined ? [] : [`${mutant.what}: ${mismatch}`];
 });
