@@ -6,7 +6,15 @@ import { type Journal, type NewAction, openJournal, type Resolution } from "../.
 import { listActions } from "../../src/actions/listing.ts";
 import type { Database, SqlValue } from "../../src/store/database.ts";
 import { describeEachDriver, openDatabaseForTest } from "./drivers.ts";
-import { createTestActions, insertAction, type JournalLocation, newAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
+import {
+  copyAction,
+  createTestActions,
+  insertAction,
+  type JournalLocation,
+  newAction,
+  SUCCEEDED,
+  UNKNOWN,
+} from "./samples.ts";
 
 const LATER = 5_000;
 
@@ -35,15 +43,6 @@ const refusalAs = (state: Resolution["state"]): Resolution => ({
 
 const insertResolved = async (journal: Journal, facts: Partial<NewAction>, resolution: Resolution) =>
   await journal.resolve(await insertAction(journal, { fingerprint: String(facts.key), ...facts }), resolution);
-
-const insertManyActions = (database: Database, count: number) =>
-  database.query(
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-     INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state,
-       indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, updated_at, first_sent_at, resolved_at, about)
-     SELECT 'service', 'fill-' || i, '', 'retry_job', '{}', 'fill-' || i, 1, '', '', '', 'succeeded', 0, 1, 'one',
-       0, NULL, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1900000000000 + i, 'about-' || i FROM n`,
-  );
 
 describeEachDriver((createLocation) => {
   test("the actions about a job are listed as unresolved, succeeded, then rejected, each latest first", async () => {
@@ -83,7 +82,9 @@ describeEachDriver((createLocation) => {
     const location = await createLocation();
     const isPostgres = location.url !== undefined;
     const { database, journal, asked } = await openRecordedJournal(location);
-    await insertManyActions(database, LATER);
+    await insertResolved(journal, { key: "fill-", tool: "retry_job" }, successWith("made-"));
+    const changes = { resource_id: "resource_id || n.i", about: "'about-' || n.i", created_at: "created_at + n.i" };
+    await copyAction(database, "fill-", LATER, changes);
     // SQLite has no statistics of the table contents here; PostgreSQL collects them.
     if (isPostgres) await database.query("ANALYZE");
     const { readHistory, listUnresolved } = createTestActions(journal);

@@ -5,7 +5,7 @@ import { Failure, toReport } from "../../src/core/failure.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { newAction } from "./samples.ts";
+import { copyAction, insertAction, newAction, SUCCEEDED } from "./samples.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = 1_800_000_000_000;
@@ -29,15 +29,14 @@ async function openDatabase(): Promise<Database> {
   return database;
 }
 
+/** Makes actions with a journal whose clock is some days behind. */
 async function insertOldActions(database: Database, count: number, days: number): Promise<void> {
-  await database.query(
-    `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state, indeterminate,
-       attempts, owner, lease_until, created_at, first_sent_at, updated_at, resolved_at, about)
-     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-     SELECT 'service', 'old-' || $2 || '-' || i, '', 'submit_job', '{}', 'h', 0, '/', '', '', 'succeeded', 0, 1, 'x', 0,
-       $3, $3, $3, $3, '' FROM n`,
-    [count, days, NOW - days * DAY_MS],
-  );
+  const handle = createHandle({ now: () => NOW - days * DAY_MS });
+  const journal = await handle.open();
+  const key = `old-${days}-`;
+  await journal.resolve(await insertAction(journal, { key, fingerprint: key }), SUCCEEDED);
+  await copyAction(database, key, count - 1);
+  await handle.close();
 }
 
 const countActions = async (database: Database) =>

@@ -10,6 +10,7 @@ import { identifies } from "../../src/actions/fingerprint.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 import { say } from "../../src/core/text.ts";
+import type { Database } from "../../src/store/database.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 
@@ -42,6 +43,23 @@ export async function insertAction(journal: Journal, facts: Partial<NewAction> =
   const written = await journal.insert(action);
   if (!written) throw new Error(`${action.key} was not inserted`);
   return written;
+}
+
+/** Copies the action of this key, which a journal wrote. `changes`: SQL of columns, in which `n.i` counts the copies from 1. */
+export async function copyAction(
+  database: Database,
+  key: string,
+  count: number,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const [row = {}] = await database.query("SELECT * FROM actions WHERE key = $1", [key]);
+  const own: typeof changes = { key: "key || n.i", fingerprint: "fingerprint || n.i", ...changes };
+  const columns = Object.keys(row);
+  await database.query(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+     INSERT INTO actions (${columns}) SELECT ${columns.map((name) => own[name] ?? name)} FROM actions, n WHERE key = $1`,
+    [key],
+  );
 }
 
 /** Creates what the actions on this journal share. No owner is dead, and no text is redacted. */

@@ -2,6 +2,7 @@
 // state.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../src/store/sqlite.ts";
+import { copyAction } from "../actions/samples.ts";
 import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
 import { emulatorEnv, inProcessClientForTest, type Progress } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -87,16 +88,12 @@ describeLatestRevision((bench, revision) => {
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
     const own = bench().withConnection(await inProcessClientForTest(revision, env));
     const failed = await createRetryableJob(bench().service);
-    const jobId = await own.idFrom("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "again" });
+    const idempotencyKey = "a restart of its own";
+    const retry = { jobId: failed.id, retryMode: "RESTART", reason: "again", idempotencyKey };
+    const jobId = await own.idFrom("retry_job", retry);
     const database = await openSqlite(stateDir);
-    await database.query(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
-       INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, about, path, if_match, body, state,
-         indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, first_sent_at, updated_at, resolved_at)
-       SELECT service, key || i, upstream_key, tool, arguments, fingerprint || i, slot, about, path, if_match, body, state,
-         0, 1, owner, 0, outcome, resource_id || i, created_at + i, first_sent_at, updated_at + i, resolved_at
-       FROM actions, n`,
-    );
+    const created_at = "created_at + n.i";
+    await copyAction(database, idempotencyKey, 1_500, { resource_id: "resource_id || n.i", created_at });
     await database.close();
     const data = { ...failed, id: jobId, retryOfBatchId: failed.id };
     const body = JSON.stringify({ data, meta: { requestId: "r-1" } });

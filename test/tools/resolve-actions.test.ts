@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { benchForTest } from "../actions/bench.ts";
+import { copyAction } from "../actions/samples.ts";
 import { createJob, enveloped, job, problem } from "../contract/samples.ts";
 import type { Service } from "../emulator/service.ts";
 import {
@@ -118,12 +119,11 @@ describe("after a server was killed in the middle of an action", () => {
     await killDuring([{ ...registered, arrives: true }]);
     // An identical success under another key: this server makes none while an action is unresolved, but an earlier version did.
     const database = await openSqlite(env.MIC_STATE_DIR);
-    const columns = `service, upstream_key, tool, arguments, fingerprint, about, path, if_match, body, indeterminate, attempts, owner,
-      lease_until, first_sent_at, updated_at`;
-    await database.query(
-      `INSERT INTO actions (${columns}, key, slot, state, outcome, created_at, resolved_at)
-       SELECT ${columns}, 'another-key', 0, 'succeeded', '{"value":1,"drift":[]}', created_at + 1, updated_at FROM actions`,
-    );
+    const [{ idempotencyKey = "" } = {}] = (await list(await server())).actions;
+    await copyAction(database, idempotencyKey, 1, {
+      ...{ key: "'another-key'", fingerprint: "fingerprint", slot: "0", state: "'succeeded'" },
+      ...{ outcome: `'{"value":1,"drift":[]}'`, created_at: "created_at + 1", resolved_at: "updated_at" },
+    });
     await database.close();
     const talk = await server();
     const { actions, nextStep } = await list(talk);
@@ -533,15 +533,8 @@ describe("reading the list of jobs", () => {
     const idempotencyKey = await loseRetry([PARENT]);
     await server.end();
     const database = await openSqlite(stateDir);
-    const columns = (await database.query("SELECT * FROM actions")).map((row) => Object.keys(row).join(", "))[0] ?? "";
-    const values = columns
-      .replace(/\bkey\b/, "'older-' || n.value")
-      .replace("fingerprint", "'other-' || n.value")
-      .replace("created_at", "created_at - 1");
-    await database.query(
-      `WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 1001)
-       INSERT INTO actions (${columns}) SELECT ${values} FROM actions, n`,
-    );
+    const created_at = "created_at - 1";
+    await copyAction(database, idempotencyKey, 1_001, { key: "'older-' || n.i", created_at });
     await database.close();
     server = await inProcessServerForTest(env);
     const { results } = await resolve(server, { idempotencyKey });
