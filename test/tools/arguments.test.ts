@@ -1,74 +1,30 @@
 // Tests the arguments of every tool (docs/contract.md, 4): invalid, missing and unknown ones are refused before anything is sent.
+import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { changeAt } from "../contract/check.ts";
 import { argumentsOf, badValues, type Field, fieldsOf, goodValues } from "../fields.ts";
 import { rows } from "../operations.ts";
+import type { CallResult } from "../support/results.ts";
 import { words } from "../support/words.ts";
-import type { Args, Bench } from "./bench.ts";
+import type { Args } from "./bench.ts";
 import { OWN_TOOLS, POST_TOOLS, validCall } from "./catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
-interface Listed {
-  readonly type?: string;
-  readonly enum?: readonly string[];
-  readonly format?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly items?: Listed;
-  readonly properties?: Readonly<Record<string, Listed>>;
-}
+const textOf = (value: unknown): string =>
+  String(value ?? "")
+    .trim()
+    .toUpperCase();
+const instantOf = (text: string): number =>
+  Date.parse(/^[-\d]+$|Z$|[+-]\d\d:\d\d$/.test(text) ? text : `${text.replace(" ", "T")}Z`);
 
-/** Returns the schema of an argument, whose name is dotted if it is nested, from the tool's input schema. */
-const listedField = (inputSchema: unknown, name: string): Listed | undefined =>
-  name
-    .split(".")
-    .reduce<Listed | undefined>(
-      (schema, part) => (part === "0" ? schema?.items : schema?.properties?.[part]),
-      Object(inputSchema),
-    );
-
-const isIn = (options: readonly unknown[] = [], text: string): boolean =>
-  options.some((option) => typeof option === "string" && option.toLowerCase() === text.trim().toLowerCase());
-
-function isAcceptedText({ name, values }: Field, schema: Listed, text: string): boolean {
-  const trimmed = text.trim();
-  if (schema.enum !== undefined) return isIn(schema.enum, text);
-  if (schema.type === "array") return isIn(schema.items?.enum, text);
-  if (schema.type === "integer") return /^\d+$/.test(trimmed) && Number(trimmed) >= (schema.minimum ?? 0);
-  if (schema.type === "boolean") return ["true", "false"].includes(trimmed);
-  if (schema.format === "date-time") {
-    const hasOffset = name === "expiresAt" && /T[\d:.]+[+-]\d\d:\d\d$/.test(trimmed);
-    const isLocal = name === "createdSince" && /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/i.test(trimmed);
-    const isLocalInstant = isLocal && !Number.isNaN(Date.parse(`${trimmed.replace(" ", "T")}Z`));
-    return trimmed === "2026-11-20" || hasOffset || isLocalInstant || values.accepts.includes(trimmed);
-  }
-  if (/Id$/.test(name) && /^mic[a-z]+_[0-9a-f]{32}$/i.test(trimmed)) {
-    const [prefix = ""] = trimmed.toLowerCase().split("_");
-    return values.accepts.some((accepted) => String(accepted).startsWith(`${prefix}_`));
-  }
-  return trimmed !== text && /(Id|port|Hash|state)$/.test(name) && values.accepts.includes(trimmed);
-}
-
-/** Whether the value of an optional argument means that it is not given. */
-function isUnused(tool: string, name: string, value: unknown): boolean {
-  if (POST_TOOLS.includes(tool)) return value === "" && ["alias", "clientReference"].includes(name);
-  return value === "" || (value === 0 && name === "limit") || (Array.isArray(value) && value.length === 0);
-}
-
-/**
- * Whether this value, which no schema allows, is a form of an allowed one because it has one meaning only. Written a second time, from
- * docs/interface.md, "Accepted forms": the test compares the server with it.
- */
-function isAcceptedForm(tool: string, argument: Field, schema: Listed | undefined, value: unknown): boolean {
-  if (value === null) return argument.isOptional;
-  if ((argument.isOptional || isOptionalInTool(tool, argument.name)) && isUnused(tool, argument.name, value))
-    return true;
-  if (schema === undefined) return false;
-  if (typeof value === "string") return isAcceptedText(argument, schema, value);
-  if (typeof value !== "number") return false;
-  if (argument.name === "state") return Number.isSafeInteger(value);
-  return argument.name === "limit" && Number.isSafeInteger(value) && value > (schema.maximum ?? value);
+/** Whether a rewritten value has the same meaning: in another form, lowered to the maximum, or left out. accepted-forms.test.ts has the forms. */
+function isSameMeaning(value: unknown, exact: unknown): boolean {
+  const [text, exactText] = [textOf(value), textOf(exact)];
+  const isLowered = typeof exact === "number" && exact > 0 && Number(value) > exact;
+  return (
+    text === exactText || isLowered || (exact === undefined && value === 0) || instantOf(text) === instantOf(exactText)
+  );
 }
 
 const withValue = (args: Args, { name }: Field, value: unknown): Args => ({
@@ -84,16 +40,8 @@ const canBeSent = ({ location }: Field, value: unknown): boolean =>
     encodeURIComponent(value).length <= 8000 &&
     !(location === "path" && /^\.\.?$/.test(value)));
 
-/** Asserts that the API receives the call and does not refuse it as malformed; other errors do not matter here. */
-async function expectSent(
-  bench: Bench,
-  tool: string,
-  args: Args,
-  { isIndependent }: Pick<Field, "isIndependent">,
-): Promise<void> {
-  const { error, text } = await bench.call(tool, args);
-  const what = `${tool} ${JSON.stringify(args).slice(0, 300)}: ${text}`;
-  if (isIndependent) expect(error, what).toBeUndefined();
+/** Asserts that the API received the call and did not refuse it as malformed; other errors do not matter here. */
+function expectSent({ error, text }: CallResult, what: string): void {
   // The key is valid, but belongs to an action of another tool's test.
   if (error === undefined || (error.kind === "conflict" && text.includes("The key "))) return;
   // Checks of the server that go beyond the grammar: a recipe offer that another test read, and the time.
@@ -182,25 +130,41 @@ describeLatestRevision((bench) => {
         const args = await bench().argumentsFor(row.id);
         const pointer = `/${argument.name.replaceAll(".", "/")}`;
         // In a path, `.` and `..` would lead to another path.
-        const unlisted = [...badValues(argument.values), ...(argument.location === "path" ? [".", ".."] : [])];
-        const schema = listedField(tools.find(({ name }) => name === row.tool)?.inputSchema(), argument.name);
-        const forms = unlisted.filter((value) => isAcceptedForm(row.tool, argument, schema, value));
-        const wrong = unlisted.filter(
-          (value) => !forms.includes(value) && !(value === null && isOptionalInTool(row.tool, argument.name)),
-        );
+        const unlisted = [
+          ...badValues(argument.values).filter((value) => value !== null || !isOptionalInTool(row.tool, argument.name)),
+          ...(argument.location === "path" ? [".", ".."] : []),
+        ];
+        const exactOf = (value: unknown): unknown => {
+          const exact = tools.find(({ name }) => name === row.tool)?.toExact(withValue(args, argument, value));
+          return argument.name.split(".").reduce<unknown>((parent, name) => Object(parent)[name], exact?.arguments);
+        };
+        const isRewritten = (value: unknown): boolean => !isDeepStrictEqual(exactOf(value), value);
+        const refused = async (value: unknown): Promise<void> => {
+          const { fieldErrors = [], text } = await bench().refuses(row.tool, withValue(args, argument, value));
+          expect(
+            fieldErrors.some((one) => one.pointer.startsWith(pointer)),
+            text,
+          ).toBe(true);
+        };
         await bench().expectNothingSent(async () => {
-          for (const value of wrong) {
-            const { fieldErrors = [], text } = await bench().refuses(row.tool, withValue(args, argument, value));
-            const isNamed = fieldErrors.some((one) => one.pointer.startsWith(pointer));
-            expect(isNamed, text).toBe(true);
-          }
+          for (const value of unlisted) if (!isRewritten(value)) await refused(value);
         });
-        for (const value of forms)
-          await expectSent(bench(), row.tool, withValue(args, argument, value), { isIndependent: false });
+        for (const value of unlisted.filter(isRewritten)) {
+          const result = await bench().call(row.tool, withValue(args, argument, value));
+          const what = `${JSON.stringify(value)?.slice(0, 300)}: ${result.text}`;
+          if (result.error?.kind === "invalid_arguments" && result.error.status === undefined) {
+            await refused(value);
+            continue;
+          }
+          expect(isSameMeaning(value, exactOf(value)), what).toBe(true);
+          expectSent(result, what);
+        }
         for (const value of goodValues(argument.values)) {
           if (!canBeSent(argument, value)) continue;
           const fine = argument.isIndependent ? await bench().argumentsFor(row.id) : args;
-          await expectSent(bench(), row.tool, withValue(fine, argument, value), argument);
+          const result = await bench().call(row.tool, withValue(fine, argument, value));
+          if (argument.isIndependent) expect(result.error, result.text).toBeUndefined();
+          expectSent(result, `${JSON.stringify(value).slice(0, 300)}: ${result.text}`);
         }
       });
 
