@@ -174,7 +174,6 @@ type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 const jobId = "micjob_1";
 const noDate = /^\/createdSince: must be a date or a date-time, for example/;
 const noName = /^\/name: give name, or names for several$/;
-const noCount = /^\/by: with level district, must be mandalCount or name$/;
 const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions$/;
 const noList = /^\/inputs: must be a list, not a string$/;
 const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
@@ -225,12 +224,7 @@ const refused: readonly Refused[] = [
   ["list_districts", { state: "!!" }, /^\/state: must be a state's code, name or LGD code$/, { state: "GA" }],
   ["find_district", { names: ["a"] }, /^\/names\/0: must be at least 2 characters long$/, { names: ["Goa"] }],
   ["rank_divisions", { ...byMandals, offset: 10 ** 7 }, /^\/offset: must be at most \d+$/, byMandals],
-  [
-    "save_table",
-    { ...goa, fileName: "../a" },
-    /^\/fileName: must be a plain file name of at most/,
-    { ...goa, fileName: "b" },
-  ],
+  ["save_table", { ...goa, fileName: "../a" }, /^\/fileName: /, { ...goa, fileName: "b" }],
   ["cancel_job", { jobId, reason: " " }, /^\/reason: must not be blank$/, { jobId, reason: "done" }],
   ["list_jobs", { limit: -1 }, /^\/limit: must be at least 1$/, { limit: 1 }],
   ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
@@ -250,19 +244,9 @@ const refused: readonly Refused[] = [
   ["list_jobs", { state: "BROKEN" }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
   ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
-  [
-    "rank_divisions",
-    { ...byMandals, by: "population" },
-    /^\/by: must be .*; mandalCount counts tehsils, .* the catalog has no population/,
-    byMandals,
-  ],
-  [
-    "rank_divisions",
-    { ...byMandals, level: "town" },
-    /^\/level: must be state or district; mandalCount counts tehsils, .* the catalog/,
-    byMandals,
-  ],
-  ["rank_divisions", { ...byMandals, by: "districtCount" }, noCount, byMandals],
+  ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: .* no population/, byMandals],
+  ["rank_divisions", { ...byMandals, level: "town" }, /^\/level: .* the catalog/, byMandals],
+  ["rank_divisions", { ...byMandals, by: "districtCount" }, /^\/by: /, byMandals],
   ["save_table", { source: "list_states" }, noSource, goa],
   ["run_job", { ...ids, inputs: "none" }, noList, ids],
   ["run_job", { ...ids, inputs: [{ port: "p", inputId: "a", referenceId: "devfile_b" }] }, oneOfTwo, ids],

@@ -29,7 +29,6 @@ describeLatestRevision((bench) => {
     const options = bench().withAdvancingClock();
     const { structured, requestId } = await bench().ok("cancel_job", { jobId: id, reason }, options);
     expect(structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: false } });
-    expect(structured["summary"]).toMatch(/^The job is CANCELLED; /);
     // The id of the POST, not of a read, of which each call makes others.
     expect(await bench().ok("cancel_job", { jobId: id, reason })).toMatchObject({ requestId });
   });
@@ -100,10 +99,9 @@ describeLatestRevision((bench) => {
     bench().clock.advance(60_000);
     // Once the job has ended, the unknown cancellation no longer matters.
     const { structured } = await bench().ok("get_job", { jobId: id });
-    expect(structured["summary"]).toMatch(/is CANCELLED; \d of 9 stages finished\. It can be retried\.$/);
+    expect(structured["data"]).toMatchObject({ state: "CANCELLED" });
     expect(structured).not.toHaveProperty("nextStep");
     const ended = await bench().fails("cancel_job", { ...args, idempotencyKey }, "conflict");
     expect(ended.message).toContain(`Job ${id} is CANCELLED now`);
-    expect(ended.next).toMatch(/the job has ended/);
   });
 });

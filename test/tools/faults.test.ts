@@ -109,7 +109,6 @@ describeLatestRevision((bench) => {
         const key = expectSameCommand(requests, faults.length);
         const failed = bench().expectFailure(result, "outcome_unknown");
         expect(failed).toMatchObject({ ...UNKNOWN, idempotencyKey: key });
-        expect(failed.text).toMatch(/may or may not/);
         expect(failed.next).toContain(key);
         const again = await bench().ok(tool, { ...args, idempotencyKey: key });
         expect(again.structured).toMatchObject({ action: { idempotencyKey: key, attempts: faults.length + 1 } });

@@ -12,11 +12,12 @@ test("an unknown action is listed before 20 newer ones, with the counts of the w
   const { tool, args } = registration(FILE.failsForGood);
   for (let n = 0; n < 21; n++) await talk.call(tool, { ...args, idempotencyKey: `newer-key-${n}` });
   const { summary, actions, nextStep } = await list(talk);
-  expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. Listed: the latest 20 resolved actions.");
+  expect(actions).toHaveLength(21);
   expect(actions[0]).toMatchObject({ state: "unknown" });
   expect(nextStep?.arguments["idempotencyKey"]).toBe(actions[0]?.idempotencyKey);
   const printed = (await type("actions")).stdout;
-  expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. Listed: the latest 20 resolved actions.");
+  expect(summary).toMatch(/^22 actions: 1 unknown, 21 succeeded\./);
+  expect(printed).toContain(summary);
   expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
 });
 

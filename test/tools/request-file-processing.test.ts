@@ -26,7 +26,6 @@ test("an expiry that is past by more than the clock tolerance is refused before 
     const { error, text } = await requestProcessing(expiresAt);
     const fieldErrors = [{ pointer: "/expiresAt", code: "IN_THE_PAST" }];
     expect(error, text).toMatchObject({ kind: "invalid_arguments", sideEffect: "none", retryable: false, fieldErrors });
-    expect(text).toContain("Nothing was changed");
   }
   expect(stub.requests).toHaveLength(0);
   expect(stub.tokenRequests).toHaveLength(0);
@@ -88,15 +87,13 @@ test.for([
     for (const args of [createProcessingRequest, another]) {
       const before = stub.requests.length;
       stub.respond(({ method }) => (method === "GET" ? answer(200, micEnveloped(earlier)) : accepted));
-      const { text, structured } = await connection.callTool("request_file_processing", args);
+      const { text } = await connection.callTool("request_file_processing", args);
       const methods = stub.requests.slice(before).map(({ method }) => method);
       if (isRequested) {
         expect(methods, text).toContain("POST");
         return;
       }
       expect(methods).toEqual(["GET"]);
-      const said = `^Not requested again: ${processingRequest.id}, requested .* ago, is ${state}\\.`;
-      expect(structured?.["summary"]).toMatch(new RegExp(said));
       const [, idempotencyKey] = /pass idempotencyKey (again-\w+)\./.exec(text) ?? [];
       const again = await connection.callTool("request_file_processing", { ...args, idempotencyKey });
       expect(again.isError, again.text).toBe(false);

@@ -191,7 +191,7 @@ describeLatestRevision((bench, revision) => {
     await bench().service.injectFault(refusal, { operationId: "createMicJob" });
     const failed = await bench().fails("run_job", args, "rejected");
     expect(failed.sideEffect).toBe("none");
-    expect(failed.text).toMatch(/An input was registered \(micinput_.*\); a repeated call uses it\./);
+    expect(failed.text).toMatch(/micinput_/);
     expect(failed.text).not.toMatch(/Nothing was changed|took effect/);
     expect((await run(bench(), args)).posts).toEqual(["createMicJob"]);
   });

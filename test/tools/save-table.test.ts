@@ -51,11 +51,10 @@ describeLatestRevision((bench, revision) => {
     expect(await readFile(join(bench().downloadDir, "own.csv"), "utf8")).toContain("micjob_");
   });
 
-  test("save_table reads the near misses of the listing call, and reports them", async () => {
+  test("save_table reads the near misses of the listing call", async () => {
     const given = { workspaceId: bench().workspaceId, state: "FAILED" };
     const args = { source: "list_jobs", arguments: given, fileName: "failed.csv" };
     expect((await bench().ok("save_table", args)).structured).toMatchObject({
-      summary: expect.stringMatching(/^"state" was read as "states"\. /),
       counts: { FAILED: expect.any(Number) },
     });
   });
@@ -63,9 +62,7 @@ describeLatestRevision((bench, revision) => {
   test("save_table overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {
     await writeFile(join(bench().downloadDir, "mine.csv"), "mine");
     await bench().expectNothingSent(async () => {
-      const failed = await bench().refuses("save_table", ranking("mine.csv"), "/fileName");
-      expect(failed.next).toBe("Choose another fileName.");
-      for (const fileName of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
+      for (const fileName of ["mine.csv", "../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
         await bench().refuses("save_table", ranking(fileName), "/fileName");
     });
     expect(await readFile(join(bench().downloadDir, "mine.csv"), "utf8")).toBe("mine");

@@ -165,11 +165,10 @@ describeLatestRevision((bench, revision) => {
       bench().clock.advance(60_000);
       const order = createJobBody(bench().service, offer, ...inputIds);
       // The API checks capabilities before parameters.
-      const { error, text } = await bench().call("submit_job", { ...order, parameterValues: { none: "such" } });
+      const { error } = await bench().call("submit_job", { ...order, parameterValues: { none: "such" } });
       codes.add(error?.code ?? "");
       if (error?.code !== "CAPABILITY_DISABLED") continue;
       expect(error.next).toMatch(/^get_capabilities shows/);
-      expect(text).not.toContain("Correct the fields");
     }
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
