@@ -41,6 +41,8 @@ const PAIR_FORMS: readonly ((name: string, other: string, state: string, code: s
   (name, other, state) => `${name}/${other}, ${state}`,
   (name, other, state) => `${state}: ${name} alias ${other}`,
   (name, other, state) => `${name} (${other} district, ${state})`,
+  (name, other, _state, code) => `${name} (${other} (${code}))`,
+  (name, other, state) => `${other} [${name} (${state})]`,
   (name, _other, state) => `${name} (the old name is in the gazette), ${state}`,
 ];
 
@@ -160,6 +162,7 @@ describeLatestRevision((bench) => {
   test.each([
     ["Munger/Nadia", ["207", "306"]],
     ["Burdwan (Bardhaman)", ["704", "306"]],
+    ["Munger (Monghyr (Nadia))", ["207", "306"]],
   ])("%s, which may mean two districts, is ambiguous", async (query) => {
     const [answer] = await ask([query]);
     expect(answer?.ambiguous).toBe(true);
@@ -175,10 +178,13 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test.each(["Jaipur (Rural)", "Xyz (Patna)", "Patna or Xyz", "Munger/Xyz"])("%s is not certain", async (query) => {
-    const [answer] = await ask([query]);
-    expect(answer?.certainty ?? "guess").toBe("guess");
-  });
+  test.each(["Jaipur (Rural)", "Xyz (Patna)", "Patna or Xyz", "Munger/Xyz", "Munger (Monghyr (UP))"])(
+    "%s is not certain",
+    async (query) => {
+      const [answer] = await ask([query]);
+      expect(answer?.certainty ?? "guess").toBe("guess");
+    },
+  );
 
   test.each([
     ["East", "225", "78"],

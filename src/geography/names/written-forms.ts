@@ -14,8 +14,8 @@ const MARKS: readonly RegExp[] = [
 const NUMBER = /(?:(?<!\p{L})(?:lgd|code|no|district)[\s.:=]+)*(?<!\p{Nd})(\p{Nd}+)(?![\p{L}\p{Nd}])/giu;
 const EMPTY_BRACKETS = /[([{（［][^\p{L}\p{N}]*[)\]}）］]/gu;
 const OUTER_PUNCTUATION = /^[^\p{L}\p{N}\p{M}([{（［]+|[^\p{L}\p{N}\p{M}.)\]}）］]+$/gu;
-/** A second name in brackets; the closing bracket may be missing. */
-const BRACKETS = /[([{（［]([^()[\]{}（）［］]*)(?:[)\]}）］]|$)/gu;
+/** A second name in brackets; the closing bracket may be missing. Brackets in brackets have texts of their own. */
+const BRACKETS = /[([{（［]([^()[\]{}（）［］]*)(?:[)\]}）］]+|(?=[([{（［])|$)/gu;
 /** Separators of two names of one place. A comma is not one of them, because it precedes a state. */
 const ALIAS_SEPARATOR = /\s*[/|=]\s*|\s+(?:alias|aka|formerly|erstwhile|urf|now|previously|or)\s+/iu;
 /** Separators of the names and codes of one state. */
