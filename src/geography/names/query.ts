@@ -6,6 +6,8 @@ import { exactState, fuzzyState, prefixState } from "./resolve-state.ts";
 export interface NameInState {
   readonly name: string;
   readonly state: State;
+  /** Whether the state's words are its code or a whole name. */
+  readonly isExact: boolean;
 }
 
 export interface ParsedQuery {
@@ -108,16 +110,19 @@ function splitNameAndState(
     .flatMap(([stateWords, nameTokens, boundaryToken]) => {
       const [words, nameWords] = [trimJoiningWords(stateWords), trimJoiningWords(nameTokens)];
       if (nameWords.length === 0 || words.length === 0 || words.length < stateWords.length - 2) return [];
-      const state = matchState(joinTokens(words), states, boundaryToken?.isDelimited === true);
+      const stateText = joinTokens(words);
+      const state = matchState(stateText, states, boundaryToken?.isDelimited === true);
       if (state === undefined || (requiredState !== undefined && state !== requiredState)) return [];
       // "South Delhi, Delhi" names its state twice. A third occurrence is not searched for, because each repetition would double
       // the work.
       const repeatedSplits = requiredState === undefined ? splitNameAndState(nameWords, states, state) : [];
       const name = joinTokens(nameWords);
       // "S Delhi": next to a state, a single letter is a direction.
-      return [{ name: DIRECTION_LETTERS.get(fold(name)) ?? name, state }, ...repeatedSplits];
+      const isExact = exactState(stateText, states) === state;
+      return [{ name: DIRECTION_LETTERS.get(fold(name)) ?? name, state, isExact }, ...repeatedSplits];
     })
-    .filter(({ name }) => name.length > 1);
+    .filter(({ name }) => name.length > 1)
+    .toSorted((one, other) => Number(other.isExact) - Number(one.isExact));
 }
 
 const toNamePairs = (tokens: readonly Token[]): ParsedQuery["namePairs"] =>
