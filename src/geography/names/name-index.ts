@@ -113,14 +113,14 @@ function namesFromRecord(district: RecordedDistrict, recordMatch: RecordMatch): 
   return known.filter((each) => !isSameName(each.forms, listed.forms));
 }
 
-/** "Gautam Buddha Nagar" -> "GB Nagar", "GBN"; "Dadra And Nagar Haveli" -> "DNH"; "Lahaul And Spiti" -> "L And S". */
+/** "Gautam Buddha Nagar" -> "GB Nagar", "GBN"; "Dadra And Nagar Haveli" -> "D And N Haveli", "DNH"; "Lahaul And Spiti" -> "L And S". */
 function toInitials({ ownWords }: NameForms): readonly string[] {
   const words = ownWords.filter((word) => word !== "and");
   const hasAnd = words.length < ownWords.length;
   if (words.some((word) => /\d/.test(word) || word.length < 3 || isDirection(word))) return [];
   const letters = words.map((word) => word.charAt(0));
   if (words.length < MIN_INITIALS) return hasAnd ? [letters.join(" and ")] : [];
-  return hasAnd ? [letters.join("")] : [`${letters.slice(0, -1).join("")} ${words.at(-1)}`, letters.join("")];
+  return [`${letters.slice(0, -1).join(hasAnd ? " and " : "")} ${words.at(-1)}`, letters.join("")];
 }
 
 /** "Uttar Dinajpur" -> "U Dinajpur"; "Bengaluru Urban" -> "Bengaluru U". */
