@@ -230,6 +230,10 @@ function selectCoded({ found, ambiguous }: SearchResult, codes: readonly string[
   return coded.length > 0 ? { found: coded, ambiguous: coded.length > 1 } : { found, ambiguous };
 }
 
+/** A name similar to such a district's is not meant. A district that was made may be in the list in another spelling. */
+const isAbolishedOrAnnounced = (unlisted: UnlistedPlace | undefined): boolean =>
+  unlisted?.change !== undefined && unlisted.change.status !== "made";
+
 /** Finds the districts that a query may mean. `limit`: maximum number of matches. */
 export function findDistrict(query: string, districts: DistrictSearch, limit: number): Finding {
   const { text, codes } = districts.hasName(query) ? { text: query, codes: [] } : separateMarks(query);
@@ -247,15 +251,14 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const state = kind === "name" ? undefined : plan.state;
   const searchedState = kind === "in state" ? state : undefined;
   const result = selectCoded(plan.result ?? districts.search(name, searchedState), codes);
-  const [{ match: firstMatch, score: bestScore = 1 } = { match: undefined }] = result.found;
-  const found =
-    firstMatch === "similar"
-      ? result.found.filter(({ score = 1 }) => score >= bestScore - MAX_SCORE_GAP)
-      : result.found;
+  const [{ match: firstMatch, kind: firstKind, score: bestScore = 1 } = { match: undefined }] = result.found;
+  const isListed = firstMatch === "exact" || (firstMatch === "alias" && firstKind !== "short");
+  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedState);
+  const mayGuess = !isAbolishedOrAnnounced(unlisted);
+  const isLikelyGuess = ({ score = 1 }: FoundDistrict): boolean => mayGuess && score >= bestScore - MAX_SCORE_GAP;
+  const found = firstMatch === "similar" ? result.found.filter(isLikelyGuess) : result.found;
   const matches = districts.withCreations(found.slice(0, limit));
   const [best] = matches;
-  const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
-  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedState);
   const isGuess = matches.every(({ match }) => match === "similar");
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
   // If the query contradicts the catalog, either its name or its state may be wrong.
@@ -499,7 +502,7 @@ function classOf({ answer, matchedState, unlisted }: Finding): (typeof CLASSES)[
   const { certainty, ambiguous } = answer;
   if (matchedState !== undefined) return kindOfState(matchedState);
   if (certainty === "exact" || certainty === "known") return ambiguous === true ? "ambiguous" : "found";
-  if (unlisted?.change !== undefined && unlisted.change.status !== "made") return "abolished or announced";
+  if (isAbolishedOrAnnounced(unlisted)) return "abolished or announced";
   return certainty === undefined ? "not found" : "guessed";
 }
 

@@ -222,4 +222,11 @@ describeLatestRevision((bench) => {
     const [answer] = await ask(["Mahe, Puducherry"]);
     expect(answer?.note).toContain("was abolished in 2026");
   });
+
+  test("an abolished district is not compared with similar names", async () => {
+    const { structured } = await bench().ok("find_district", { name: "Shahdara" });
+    expect(structured).toMatchObject({ matches: [] });
+    expect(structured["summary"]).toMatch(/^"Shahdara" in Delhi \(DL\) was abolished in \d{4} and is part of /);
+    expect(structured["summary"]).not.toContain("Bhandara");
+  });
 }, FAST_GEOGRAPHY);
