@@ -1,8 +1,10 @@
 // Tests the forms in which files write states: each state is found in each form, and an answer names a state that was found by another
 // name than its own.
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { readRecord } from "../../src/core/package-files.ts";
+import { runCount } from "../support/thorough.ts";
 import type { Args } from "../tools/bench.ts";
 import { describeLatestRevision, FAST_GEOGRAPHY } from "../tools/revisions.ts";
 
@@ -49,11 +51,34 @@ const otherNames = readRecord("states").flatMap(({ state = "", code = "", otherN
   }),
 );
 
+/** All codes and names of each state in the record. */
+const recordedNames = readRecord("states").flatMap(({ state = "", code = "", otherNames = "" }) =>
+  [state, code, ...otherNames.split(" + ").map((text) => text.replace(/ \(\w+, [\w-]+\)$/, ""))].map((text) => {
+    return { code, text };
+  }),
+);
+
+/** Notations that are right for codes, too. */
+const NOTATIONS: readonly ((text: string, code: string) => string)[] = [
+  (text) => text,
+  (text) => text.toUpperCase(),
+  (text) => ` ${text.toLowerCase()} `,
+  (text) => `${text}, India`,
+  (text) => `${text}*`,
+  (text) => `${text}[2]`,
+  (text) => text.replaceAll(" ", "_"),
+  (text) => text.replaceAll("&", " and "),
+  (text, code) => `${text} (${code})`,
+  (text, code) => `${text} [IN-${code}]`,
+  (text, code) => `${code} - ${text}`,
+];
+
+const ALL_STATES = { level: "state", by: "name", limit: 100 };
 const Rows = z.object({ rows: z.array(z.object({ code: z.string() })), summary: z.string() });
 
 describeLatestRevision((bench) => {
   const rank = async (args: Args) =>
-    Rows.parse((await bench().ok("rank_divisions", { level: "state", by: "name", limit: 100, ...args })).structured);
+    Rows.parse((await bench().ok("rank_divisions", { ...ALL_STATES, ...args })).structured);
   const codesOf = async (texts: readonly string[]) => (await rank({ states: texts })).rows.map(({ code }) => code);
 
   test.each(FORMS.map((form) => ({ form, example: form({ name: "Bihar", code: "BR", lgdCode: "10" }) })))(
@@ -65,6 +90,34 @@ describeLatestRevision((bench) => {
       for (const state of states) expect(await codesOf([form(state)])).toEqual([state.code]);
     },
   );
+
+  test("each recorded code and name in each notation is its own state, and typing errors lead to no other", async () => {
+    const written = fc
+      .tuple(fc.constantFrom(...recordedNames), fc.constantFrom(...NOTATIONS))
+      .map(([{ text, code }, notation]) => ({ code, text: notation(text, code) }));
+    const misspelled = fc
+      .tuple(
+        fc.constantFrom(...recordedNames.filter(({ text }) => text.length > 4)),
+        fc.nat(),
+        fc.constantFrom("", "a", "r"),
+      )
+      .map(([{ text, code }, number, letter]) => {
+        const at = number % text.length;
+        return { code, text: text.slice(0, at) + letter + text.slice(at + 1) };
+      });
+    const property = fc.asyncProperty(
+      fc.array(written, { minLength: 30, maxLength: 30 }),
+      misspelled,
+      async (all, wrong) => {
+        expect((await codesOf(all.map(({ text }) => text))).toSorted()).toEqual(
+          [...new Set(all.map(({ code }) => code))].toSorted(),
+        );
+        const { structured } = await bench().call("rank_divisions", { ...ALL_STATES, states: [wrong.text] });
+        expect(Rows.safeParse(structured).data?.rows.map(({ code }) => code) ?? [wrong.code]).toEqual([wrong.code]);
+      },
+    );
+    await fc.assert(property, { numRuns: runCount(10, 300) });
+  });
 
   test.each([
     ["Delhi (NCT)", "DL"],
