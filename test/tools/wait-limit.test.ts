@@ -2,47 +2,63 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
-import type { OperationId } from "../operations.ts";
 import { type Args, type Bench, createBatchArguments, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const waitSeconds = 3;
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 
-/** Makes the call while one request of the operation never receives a response, and returns its result. */
-async function callWithHang(bench: Bench, operationId: OperationId, tool: string, args: Args, afterCommit = false) {
-  await bench.service.injectFault({ kind: "hang", afterCommit }, { operationId, times: 6 });
-  const signal = AbortSignal.timeout(20_000);
-  const { structured } = await bench.ok(tool, { ...args, waitSeconds }, { signal });
-  await bench.service.admin("DELETE", "faults");
-  return { structured, step: Step.parse(structured["nextStep"]) };
-}
+const retry = { retryMode: "SAFE_RESUME", reason: "Once more" };
+
+const ARGUMENTS = {
+  wait_for_jobs: async ({ service }: Bench): Promise<Args> => ({
+    jobIds: [(await submitJob(service, FILE.succeeds)).id],
+  }),
+  retry_jobs: async ({ service }: Bench): Promise<Args> => ({
+    jobIds: [(await createRetryableJob(service)).id],
+    ...retry,
+  }),
+  run_jobs: async ({ service }: Bench, key: string): Promise<Args> => ({
+    ...(await createBatchArguments(service, [FILE.succeeds])),
+    idempotencyKey: key,
+  }),
+};
 
 describeLatestRevision((bench) => {
-  test("if a read receives no response, wait_for_jobs returns the jobs and the call that continues the wait", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const { structured, step } = await callWithHang(bench(), "getMicJob", "wait_for_jobs", { jobIds: [id] });
-    expect(structured).toMatchObject({ jobs: [{ id, error: "TIMEOUT" }], running: 1 });
-    expect(step).toEqual({ tool: "wait_for_jobs", arguments: { jobIds: [id] } });
-  });
-
-  for (const afterCommit of [false, true])
-    test(`the next call of retry_jobs resolves a retry that received no response (executed: ${afterCommit})`, async () => {
-      const { id } = await createRetryableJob(bench().service);
-      const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
-      const before = (await bench().requests("retryMicJob")).length;
-      const { structured, step } = await callWithHang(bench(), "retryMicJob", "retry_jobs", args, afterCommit);
-      expect(structured["results"]).toMatchObject([{ jobId: id, outcome: "unknown" }]);
-      expect(step).toEqual({ tool: "retry_jobs", arguments: args });
+  test.for([
+    ["wait_for_jobs", "getMicJob", false, { jobs: [{ error: "TIMEOUT" }], running: 1 }],
+    ["retry_jobs", "retryMicJob", false, { results: [{ outcome: "unknown" }] }],
+    ["retry_jobs", "retryMicJob", true, { results: [{ outcome: "unknown" }] }],
+    // A job that cannot be read in time is retried, and its retry is waited for.
+    ["retry_jobs", "getMicJob", false, { results: [{ outcome: "retried" }] }],
+    ["run_jobs", "createMicPublicInput", true, {}],
+    ["run_jobs", "createMicJob", true, {}],
+    ["run_jobs", "getMicJob", true, {}],
+  ] as const)(
+    "the next step of %s continues if %s receives no response (executed: %s)",
+    async ([tool, operationId, afterCommit, first]) => {
+      const args = await ARGUMENTS[tool](bench(), `a hanging ${operationId}`);
+      const before = (await bench().requests(operationId)).length;
+      await bench().service.injectFault({ kind: "hang", afterCommit }, { operationId, times: 6 });
+      const signal = AbortSignal.timeout(20_000);
+      const { structured } = await bench().ok(tool, { ...args, waitSeconds }, { signal });
+      await bench().service.admin("DELETE", "faults");
+      expect(structured).toMatchObject(first);
+      const step = Step.parse(structured["nextStep"]);
+      if (tool !== "retry_jobs" || operationId !== "getMicJob") expect(step).toEqual({ tool, arguments: args });
       const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
-      expect(again.structured["results"]).toMatchObject([{ jobId: id, outcome: "retried", state: "SUCCEEDED" }]);
-      const keys = (await bench().requests("retryMicJob")).slice(before).map(({ idempotencyKey }) => idempotencyKey);
+      expect(again.structured[step.tool === "wait_for_jobs" ? "jobs" : "results"]).toMatchObject([
+        { state: "SUCCEEDED" },
+      ]);
+      // The same action: all requests have one key.
+      const keys = (await bench().requests(operationId)).slice(before).map(({ idempotencyKey }) => idempotencyKey);
       expect(new Set(keys).size).toBe(1);
-    });
+    },
+  );
 
   test("retries that do not fit into the call's time are not sent, and the next step sends them", async () => {
     const jobs = await Promise.all(Array.from({ length: 20 }, () => createRetryableJob(bench().service)));
-    const args = { jobIds: jobs.map(({ id }) => id), retryMode: "SAFE_RESUME", reason: "Slow, but sure" };
+    const args = { jobIds: jobs.map(({ id }) => id), ...retry };
     const slow = { kind: "delay", delayMs: 1_800 };
     await bench().service.injectFault(slow, { operationId: "retryMicJob", times: 20 });
     const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { ...args, waitSeconds }));
@@ -56,23 +72,6 @@ describeLatestRevision((bench) => {
     const jobIds = args.jobIds.filter((id) => unfinished.includes(id) || unsent.includes(id));
     expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_jobs", arguments: { ...args, jobIds } });
   });
-
-  test("retry_jobs retries a job that cannot be read in time", async () => {
-    const { id } = await createRetryableJob(bench().service);
-    const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
-    const { structured } = await callWithHang(bench(), "getMicJob", "retry_jobs", args);
-    expect(structured["results"]).toMatchObject([{ jobId: id, outcome: "retried" }]);
-  });
-
-  for (const operationId of ["createMicPublicInput", "createMicJob", "getMicJob"] as const)
-    test(`run_jobs continues in the next call if ${operationId} receives no response`, async () => {
-      const batch = await createBatchArguments(bench().service, [FILE.succeeds]);
-      const args = { ...batch, idempotencyKey: `a hanging ${operationId}` };
-      const { step } = await callWithHang(bench(), operationId, "run_jobs", args, true);
-      expect(step).toEqual({ tool: "run_jobs", arguments: args });
-      const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
-      expect(again.structured["results"]).toMatchObject([{ state: "SUCCEEDED" }]);
-    });
 
   test("an action in flight at the end of the call continues, and its outcome is recorded", async () => {
     const run = { ...(await createRunArguments(bench().service, FILE.succeeds)), waitSeconds: 1 };
