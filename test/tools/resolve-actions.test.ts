@@ -63,7 +63,6 @@ describe("after a server was killed in the middle of an action", () => {
     const one = await resolve(talk, ofFirst);
     expect((await list(talk)).nextStep?.arguments).toEqual({ idempotencyKey: second?.idempotencyKey });
     expect(one.results).toMatchObject([{ ...ofFirst, outcome: "resolved" }]);
-    expect(one.summary).toBe("1 of 1 action resolved: 1 done.");
     expect(one.results[0]?.["finding"]).toMatch(
       /^Resolved: the action ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/,
     );

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import { FILE, fileId, listOffers } from "../emulator/work.ts";
 import { clockForTest, HOUR_MS } from "../support/advanced-clock.ts";
 import type { CallOptions, Progress } from "../support/mcp.ts";
-import { type Args, type Bench, createFreshBench, createRunArguments } from "./bench.ts";
+import { type Args, type Bench, createFreshBench, createRunArguments, expectIncreasing } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Result = z.looseObject({
@@ -47,8 +47,7 @@ describeLatestRevision((bench, revision) => {
     expect(posts).toEqual(["createMicPublicInput", "createMicJob"]);
     // The server reads the offer before it sends an action.
     expect(sent[0]?.operationId).toBe("getMicExecutableRecipe");
-    const progressValues = ticks.map(({ progress }) => progress);
-    expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
+    expectIncreasing(ticks);
     expect(ticks.some(({ message }) => message?.startsWith("submitted "))).toBe(true);
     // An identical call returns the action that run_job made.
     const registration = await register(bench(), FILE.succeeds);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { FILE, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
-import { createRunArguments } from "./bench.ts";
+import { createRunArguments, expectIncreasing } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(), error: z.string().optional() }));
@@ -25,8 +25,7 @@ describeLatestRevision((bench) => {
     expect(rowsOf(structured).map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
     expect(rowsOf(structured).map(({ state }) => state)).toEqual(["SUCCEEDED", "FAILED", "PAUSED"]);
     expect(structured).toMatchObject({ running: 0, summary: expect.stringContaining("1 SUCCEEDED") });
-    const progressValues = ticks.map(({ progress }) => progress);
-    expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
+    expectIncreasing(ticks);
     expect(ticks[0]?.message).toContain("3 PREPARING");
   });
 
