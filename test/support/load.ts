@@ -105,6 +105,9 @@ export function startLoad({
       for (;;) {
         const result = await call("actions", "register_input", args);
         if (result) {
+          const { idempotencyKey: key } = args;
+          // An identical action was unresolved, so the call resolved that one. The text asks to call again.
+          if (key !== undefined && result.action?.idempotencyKey !== key) continue;
           const { id } = RegisterInputResult.parse(result.structured).data;
           counts.succeeded += 1;
           if (result.action?.replayed) counts.replayed += 1;
