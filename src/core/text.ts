@@ -110,13 +110,29 @@ export const AGENT: Reader = {
 
 const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
 
-const namesOnlyOffered = (part: Part, { isOffered }: Reader): boolean => {
-  if ("tool" in part) return isOffered(part.tool);
-  return !("own" in part) || (part.own.match(TOOL_NAME) ?? []).every(isOffered);
-};
+/** The program's own words for this reader; undefined for data and calls. */
+function wordsOf(part: Part, { isTerminal }: Reader): string | undefined {
+  if ("own" in part) return part.own;
+  return "agent" in part ? part[isTerminal ? "terminal" : "agent"] : undefined;
+}
+
+function renderPart(part: Part, reader: Reader): string {
+  if ("data" in part) return part.data;
+  return "tool" in part ? reader.formatCall(part.tool, part.args) : (wordsOf(part, reader) ?? "");
+}
+
+const renderParts = (text: Text, reader: Reader): string =>
+  text.reduce((rendered, part) => rendered + renderPart(part, reader), "");
+
+const namesOnlyOffered = (text: Text, reader: Reader): boolean =>
+  text.every((part) =>
+    "tool" in part
+      ? reader.isOffered(part.tool)
+      : (wordsOf(part, reader)?.match(TOOL_NAME)?.every(reader.isOffered) ?? true),
+  );
 
 /** Splits a text where the program's own words end a sentence. */
-function splitSentences(text: Text): readonly Text[] {
+function splitSentences(text: Text, reader: Reader): readonly Text[] {
   const sentences: Part[][] = [];
   let sentence: Part[] = [];
   let words = "";
@@ -129,25 +145,21 @@ function splitSentences(text: Text): readonly Text[] {
     }
     words = "";
   }
-  for (const part of text)
-    if ("own" in part) words += part.own;
+  for (const part of text) {
+    const own = wordsOf(part, reader);
+    if (own !== undefined) words += own;
     else {
       endWords();
       sentence.push(part);
     }
+  }
   endWords();
   return [...sentences, sentence];
 }
 
 /** Renders a text for its reader. Omits each sentence that names a tool which is not offered, so a text states its facts in other sentences. */
 export function render(text: Text, reader: Reader): string {
-  const parts = text.map((part) => ("agent" in part ? { own: reader.isTerminal ? part.terminal : part.agent } : part));
-  const speak = (part: Part): string => {
-    if ("tool" in part) return reader.formatCall(part.tool, part.args);
-    return "own" in part ? part.own : "data" in part ? part.data : "";
-  };
-  const isOffered = (part: Part): boolean => namesOnlyOffered(part, reader);
-  if (parts.every(isOffered)) return parts.map(speak).join("");
-  const offered = splitSentences(parts).filter((sentence) => sentence.every(isOffered));
-  return offered.map((sentence) => sentence.map(speak).join("")).join(" ");
+  if (namesOnlyOffered(text, reader)) return renderParts(text, reader);
+  const offered = splitSentences(text, reader).filter((sentence) => namesOnlyOffered(sentence, reader));
+  return offered.map((sentence) => renderParts(sentence, reader)).join(" ");
 }

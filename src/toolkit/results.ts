@@ -209,13 +209,11 @@ export interface RenderedStep extends Pick<NextStep, "tool" | "arguments"> {
 function renderStep({ tool, arguments: args, why }: NextStep, reader: ResultReader): RenderedStep | undefined {
   const { isOffered, workspaceId } = reader;
   const own = withoutWorkspace(args, workspaceId);
-  if (isOffered(tool)) return { tool, arguments: own, why: renderWords(why, reader) || "continues" };
+  if (isOffered(tool)) return { tool, arguments: own, why: render(why, reader) || "continues" };
   const { jobId, ...others } = own;
   if (tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
   return { tool: "retry_jobs", arguments: { jobIds: [jobId], ...others }, why: render(why, reader) };
 }
-
-const renderWords = (words: Text, reader: Reader): string => render(words, reader);
 
 const nextLine = ({ tool, arguments: args, why }: RenderedStep, { formatCall }: Reader): string =>
   `Next: ${formatCall(tool, args)} (${why})`;
@@ -234,7 +232,7 @@ function renderStructured(result: ToolResult, reader: ResultReader) {
   const { summary, nextStep: step, fields, isFull = false, requestId } = result;
   const nextStep = step && renderStep(step, reader);
   return {
-    summary: renderWords(summary, reader),
+    summary: render(summary, reader),
     ...(nextStep && { nextStep }),
     ...fields,
     ...(isFull && requestId !== undefined && { requestId }),
@@ -249,7 +247,7 @@ export function renderResult(result: ToolResult, reader: ResultReader, notice?: 
   const text = [
     summary,
     nextStep && nextLine(nextStep, reader),
-    ...lines.map((line) => (typeof line === "object" ? renderWords(line, reader) || undefined : line)),
+    ...lines.map((line) => (typeof line === "object" ? render(line, reader) || undefined : line)),
     isFull && requestId !== undefined ? `requestId ${formatToken(requestId)}` : undefined,
     notice,
   ];
