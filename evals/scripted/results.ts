@@ -75,6 +75,6 @@ export const findIds = (text: string, prefix: string): readonly string[] => [
 
 /** The id of the file in the instructions whose entry contains this word. */
 export function findFile(instructions: string, word: string): string {
-  const fileList = /files \(M4_FILE\): (.*)\.$/m.exec(instructions)?.[1] ?? "";
+  const fileList = /Files \(M4_FILE\): (.*)\.$/m.exec(instructions)?.[1] ?? "";
   return findId(fileList.split(", ").find((entry) => entry.includes(word)) ?? "", "dev(?:sign)?file");
 }

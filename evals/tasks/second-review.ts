@@ -212,8 +212,7 @@ const rows: readonly Row[] = [
     },
     answer: [
       /Stopped: the API answered HTTP 429 \(code .{1,2}QUOTA_EXHAUSTED.{1,2}\) and asks to wait 9000 s/,
-      /1 file ran/,
-      /3 files were not sent/,
+      /4 files: 3 NOT_SENT, 1 PREPARING/,
       /Call again after .* UTC/,
     ],
   },
@@ -241,7 +240,7 @@ const rows: readonly Row[] = [
       await world.injectFault({ kind: "status", status: 401, code: "invalid_client" }, "createMicPublicInput", 50);
       return request;
     },
-    answer: [/401/, /4 files were not sent/, /Ask the user to/],
+    answer: [/401/, /4 files were not run/, /Ask the user to/],
   },
   {
     ...{ id: "T12a", script: discardWork, title: "the user declines to discard work" },
