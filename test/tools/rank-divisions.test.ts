@@ -71,6 +71,7 @@ describeLatestRevision((bench, revision) => {
     const { unlisted } = Object(await rank({ ...args, limit: 100 }));
     expect(unlisted.length).toBeGreaterThan(20);
     expect(some).toMatchObject({ unlisted: unlisted.slice(0, 3), unlistedCount: unlisted.length });
+    expect(some["summary"]).toContain(" districts (3 shown; a larger limit shows more).");
     const years = unlisted.map((text: string) => Number(text.slice(-4)));
     expect(years).toEqual(years.toSorted((one: number, other: number) => other - one));
   });

@@ -71,18 +71,21 @@ describeLatestRevision((bench, revision) => {
     expect(seen.next).toContain(`get_job {"jobId":"${retryId}"}`);
   });
 
-  // test/snapshots has the advice for each state.
   test.each([
-    ["RUNNING", FILE.succeeds],
-    ["PAUSED", FILE.pauses],
-    ["WAITING_REVIEW", FILE.waitsForReview],
-    ["SUCCEEDED", FILE.succeeds],
+    [
+      "RUNNING",
+      FILE.succeeds,
+      /^The job is RUNNING: get_job \{"jobId":"micjob_\w+","waitSeconds":45\} waits for its end\.$/,
+    ],
+    ["PAUSED", FILE.pauses, /^The job is PAUSED: only its operator .* Ask the user to contact them/],
+    ["WAITING_REVIEW", FILE.waitsForReview, /^The job is WAITING_REVIEW: only its operator .* or to cancel/],
+    ["SUCCEEDED", FILE.succeeds, /nothing to retry/],
   ])(
     "retry_job and retry_jobs give the same advice for a job that is %s, and no key or next step",
-    async (state, file) => {
+    async (state, file, advice) => {
       const { id: jobId } = await jobIn(file, state);
       const refused = await bench().fails("retry_job", { jobId, ...resume }, "conflict");
-      expect(refused).toMatchObject({ sideEffect: "none", next: expect.any(String) });
+      expect(refused).toMatchObject({ sideEffect: "none", next: expect.stringMatching(advice) });
       expect(refused).not.toHaveProperty("idempotencyKey");
       const { structured } = await bench().ok("retry_jobs", { jobIds: [jobId], ...resume });
       const row = { jobId, outcome: "rejected", code: "JOB_NOT_RETRYABLE", note: refused.next };
@@ -94,6 +97,7 @@ describeLatestRevision((bench, revision) => {
   test("retry_job and retry_jobs do not retry a FAILED job that is not retryable", async () => {
     const { id: jobId } = await jobIn(FILE.failsForGood, "FAILED");
     const refused = await bench().fails("retry_job", { jobId, ...resume }, "conflict");
+    expect(refused.next).toMatch(/^.*Retrying the same job will not help: correct .* and submit a new one\.$/);
     expect(refused).not.toHaveProperty("idempotencyKey");
     const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { jobIds: [jobId], ...resume }));
     expect(sent.filter(({ method }) => method === "POST")).toEqual([]);

@@ -62,7 +62,9 @@ describeLatestRevision((bench, revision) => {
   test("save_table overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {
     await writeFile(join(bench().downloadDir, "mine.csv"), "mine");
     await bench().expectNothingSent(async () => {
-      for (const fileName of ["mine.csv", "../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
+      const { next } = await bench().refuses("save_table", ranking("mine.csv"), "/fileName");
+      expect(next).toBe("Choose another fileName.");
+      for (const fileName of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
         await bench().refuses("save_table", ranking(fileName), "/fileName");
     });
     expect(await readFile(join(bench().downloadDir, "mine.csv"), "utf8")).toBe("mine");
