@@ -513,7 +513,8 @@ async function runGroup(
         mayBeOld &&
         unit.startsWith("inputs ") &&
         again.length === 2 &&
-        again.some(({ key }) => states.get(key) === "unknown");
+        // A killed server leaves its registration in progress.
+        again.some(({ key }) => ["unknown", "in_progress"].includes(String(states.get(key))));
       const isAgain =
         isRegisteredAgain ||
         (mayRunAgain &&

@@ -13,14 +13,17 @@ import { openClient } from "./drive.ts";
 
 const execute = promisify(execFile);
 const root = process.cwd();
-const MAX_FILES = 5;
+const MAX_FILES = 6;
 const LIMIT_MS = 1_500_000;
 const PAGE = "test/snapshots/star_job.md";
 
 let copy = "";
 /** Runs a command in the copy, as a contributor does. */
 async function run(command: string, ...args: readonly string[]): Promise<void> {
-  await execute(command, args, { cwd: copy, maxBuffer: 1 << 26, env: { ...process.env, MIC_TEST_ALL: "" } });
+  const options = { cwd: copy, maxBuffer: 1 << 26, env: { ...process.env, MIC_TEST_ALL: "" } };
+  await execute(command, args, options).catch((error: { readonly stdout?: string }) => {
+    throw new Error(`${command} ${args.join(" ")} failed: ${error.stdout}`, { cause: error });
+  });
 }
 
 /** The files that the page lists, with the new tool's name. */
@@ -87,6 +90,7 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
 import { identifies } from "../src/actions/fingerprint.ts";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { say } from "../src/core/text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobStatus } from "../src/toolkit/describe/job.ts";
@@ -118,8 +122,23 @@ export const starJob = defineTool({
       describe: describeJobWith(ctx),
       status: jobStatus,
       readNow: (id) => readJob(id, ctx),
-      findOut: "get_job shows the job.",
+      findOut: say\`get_job shows the job.\`,
     }),
+});
+`,
+  "test/tools/star-job.test.ts": () => `// Tests star_job: its reason.
+import { expect, test } from "vitest";
+import { enveloped, job } from "../contract/samples.ts";
+import { answer } from "../support/stub.ts";
+import { sessionForFile } from "../unspecified/session.ts";
+
+const session = sessionForFile();
+
+test("star_job accepts a reason with any letters", async () => {
+  const { stub, connection } = session();
+  stub.respond(() => answer(202, enveloped(job)));
+  const { structured, text } = await connection.callTool("star_job", { jobId: job.id, reason: "Später ☆" });
+  expect(structured, text).toMatchObject({ data: { id: job.id } });
 });
 `,
   "tools/index.ts": insertBefore(
@@ -164,7 +183,7 @@ describeUnless(thoroughMissing, "with changes in only these files", () => {
       "--message=test",
     );
     for (const [file, edit] of Object.entries(EDITS)) {
-      const text = file === "tools/star-job.ts" ? "" : await readFile(join(copy, file), "utf8");
+      const text = file.includes("star-job") ? "" : await readFile(join(copy, file), "utf8");
       await writeFile(join(copy, file), edit(text));
     }
     await run("npm", "run", "fix");
@@ -205,7 +224,13 @@ describeUnless(thoroughMissing, "with changes in only these files", () => {
   }, async () => {
     const page = await readFile(join(copy, PAGE), "utf8");
     const ofOperations = ["test/contract/", "test/emulator/fields.test.ts"];
-    const ofTools = ["test/tools/success.test.ts", "test/mcp/tools/", "test/snapshots/", "test/injection/"];
+    const ofTools = [
+      "test/tools/star-job.test.ts",
+      "test/tools/success.test.ts",
+      "test/mcp/tools/",
+      "test/snapshots/",
+      "test/injection/",
+    ];
     const titles = "--testNamePattern=star_job|starMicJob|stars|every tool|hostile text in job";
     await run("npx", "vitest", "run", "--maxWorkers=2", titles, ...ofOperations, ...ofTools);
     expect(await readFile(join(copy, PAGE), "utf8")).toBe(page);
