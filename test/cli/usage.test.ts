@@ -261,10 +261,11 @@ testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is
 testUnless(
   linuxMissing,
   "a command whose output cannot be written exits with 1 and says so; a reader that closes its pipe is no error",
-  () => {
+  async () => {
+    const home = await folderForTest();
     for (const args of ["--help", "completion bash", "actions --json"]) {
       const command = `${JSON.stringify(process.execPath)} ${entryArguments().join(" ")} ${args}`;
-      const options = { encoding: "utf8", env: bareEnvironment("/nonexistent") } as const;
+      const options = { encoding: "utf8", env: bareEnvironment(home) } as const;
       const full = spawnSync("bash", ["--norc", "-c", `${command} > /dev/full`], options);
       expect({ code: full.status, stderr: full.stderr }).toEqual({
         code: 1,
