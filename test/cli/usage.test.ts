@@ -266,12 +266,12 @@ testUnless(
     for (const args of ["--help", "completion bash", "actions --json"]) {
       const command = `${JSON.stringify(process.execPath)} ${entryArguments().join(" ")} ${args}`;
       const options = { encoding: "utf8", env: bareEnvironment(home) } as const;
-      const full = spawnSync("bash", ["--norc", "-c", `${command} > /dev/full`], options);
+      const full = spawnSync("bash", ["-c", `${command} > /dev/full`], options);
       expect({ code: full.status, stderr: full.stderr }).toEqual({
         code: 1,
         stderr: expect.stringMatching(/^mic-mcp: the output could not be written: ENOSPC.*\n$/m),
       });
-      const closed = spawnSync("bash", ["--norc", "-c", `set -o pipefail; (sleep 0.5; ${command}) | true`], options);
+      const closed = spawnSync("bash", ["-c", `set -o pipefail; (sleep 0.5; ${command}) | true`], options);
       expect({ code: closed.status, stderr: closed.stderr }).toEqual({ code: 0, stderr: "" });
     }
   },
