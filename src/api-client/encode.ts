@@ -69,10 +69,11 @@ export function readEncodedRequest(
   const parameters = names.flatMap((name, at) =>
     name.startsWith("{") ? [[name.slice(1, -1), decodeURIComponent(segments[at] ?? "")]] : [],
   );
-  const fields = parseJson(body);
+  // The parser throws for an empty text, which takes longer than the rest of a read's check.
+  const fields = body === "" ? undefined : parseJson(body);
   return {
     ...(isJsonObject(fields) && fields),
-    ...Object.fromEntries(new URLSearchParams(query)),
+    ...(query !== undefined && Object.fromEntries(new URLSearchParams(query))),
     ...Object.fromEntries(parameters),
   };
 }

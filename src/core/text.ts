@@ -36,11 +36,14 @@ function toParts(value: Interpolated): Text {
  * @example
  * say`Job ${jobId} is ${state}. ${call("retry_job", { jobId })} retries it. Its title is ${quoted(title)}.`;
  */
-export const say = (words: TemplateStringsArray, ...values: readonly Interpolated[]): Text =>
-  words.flatMap((own, index) => {
-    const parts = toParts(values[index]);
-    return own === "" ? parts : [{ own }, ...parts];
-  });
+export function say(words: TemplateStringsArray, ...values: readonly Interpolated[]): Text {
+  const text: Part[] = [];
+  for (const [index, own] of words.entries()) {
+    if (own !== "") text.push({ own });
+    text.push(...toParts(values[index]));
+  }
+  return text;
+}
 
 /** Own words that depend on a condition: `own(isLast ? "the last page" : "a page")`. */
 export const own = <const T extends string>(words: Literal<T>): Part => ({ own: words });
@@ -124,11 +127,13 @@ function renderPart(part: Part, reader: Reader): string {
 const renderParts = (text: Text, reader: Reader): string =>
   text.reduce((rendered, part) => rendered + renderPart(part, reader), "");
 
+/** The names of all tools contain an underscore, which is found much faster. */
+const wordsNameOnlyOffered = (words: string, { isOffered }: Reader): boolean =>
+  !words.includes("_") || (words.match(TOOL_NAME) ?? []).every(isOffered);
+
 const namesOnlyOffered = (text: Text, reader: Reader): boolean =>
   text.every((part) =>
-    "tool" in part
-      ? reader.isOffered(part.tool)
-      : (wordsOf(part, reader)?.match(TOOL_NAME)?.every(reader.isOffered) ?? true),
+    "tool" in part ? reader.isOffered(part.tool) : wordsNameOnlyOffered(wordsOf(part, reader) ?? "", reader),
   );
 
 /** Splits a text where the program's own words end a sentence. */
