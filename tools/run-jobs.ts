@@ -130,7 +130,7 @@ function cellsOf(file: string, outcome: RowOutcome, failure: Failure | undefined
   const note = join([failure.facts.message, fields, outcome === "refused" && next]);
   return {
     ...{ file, state: STATES[outcome], error: code ?? kind.toUpperCase() },
-    note: render(note, agentReader(ctx)).trim(),
+    note: render(note, agentReader(ctx)),
   };
 }
 

@@ -12,20 +12,28 @@ const MAX_WATCHED = 1_000;
 export const actionId = ({ service, key }: Pick<StoredAction, "service" | "key">): string =>
   JSON.stringify([service, key]);
 
+/** Returns a function that starts to repeat `work`, unless it is repeated already. It ends when there is nothing to do. */
+function createRepetition(hasWork: () => boolean, intervalMs: number, work: () => Promise<unknown>) {
+  let timer: NodeJS.Timeout | undefined;
+  return (onError: (error: unknown) => void): void => {
+    timer ??= setInterval(() => {
+      if (hasWork()) return void work().catch(onError);
+      clearInterval(timer);
+      timer = undefined;
+    }, intervalMs).unref();
+  };
+}
+
 /** Tracks the actions in flight in this process, for all callers. One timer renews all their leases, and stops when there are none. */
 export function createInFlightActions(heartbeat: () => Promise<unknown>) {
   const names = new Set<string>();
-  let heartbeatTimer: NodeJS.Timeout | undefined;
+  const startHeartbeats = createRepetition(() => names.size > 0, HEARTBEAT_MS, heartbeat);
   return {
     has: (action: Pick<StoredAction, "service" | "key">): boolean => names.has(actionId(action)),
     /** Call this before an action is claimed. Its lease is renewed until `end`; `onError` receives the errors of heartbeats. */
     begin(action: Pick<StoredAction, "service" | "key">, onError: (error: unknown) => void): void {
       names.add(actionId(action));
-      heartbeatTimer ??= setInterval(() => {
-        if (names.size > 0) return void heartbeat().catch(onError);
-        clearInterval(heartbeatTimer);
-        heartbeatTimer = undefined;
-      }, HEARTBEAT_MS).unref();
+      startHeartbeats(onError);
     },
     /** Call this when this process no longer works on the action. */
     end: (action: Pick<StoredAction, "service" | "key">): void => void names.delete(actionId(action)),
@@ -44,17 +52,13 @@ export const LOST_AFTER_MS = 120_000;
  */
 export function createLostClaims(withdraw: () => Promise<void>) {
   const lost = new BoundedMap<string, true>(MAX_LOST);
-  let timer: NodeJS.Timeout | undefined;
+  const startWithdrawals = createRepetition(() => lost.size > 0, WITHDRAW_INTERVAL_MS, withdraw);
   return {
     has: (action: Pick<StoredAction, "service" | "key">): boolean => lost.get(actionId(action)) === true,
     add(action: Pick<StoredAction, "service" | "key">): void {
       lost.set(actionId(action), true);
-      timer ??= setInterval(() => {
-        // While the database is not available, the next attempt follows.
-        if (lost.size > 0) return void withdraw().catch(() => undefined);
-        clearInterval(timer);
-        timer = undefined;
-      }, WITHDRAW_INTERVAL_MS).unref();
+      // While the database is not available, the next attempt follows.
+      startWithdrawals(() => undefined);
     },
     /** Call this when the action is claimed, because it is sent then. */
     remove: (action: Pick<StoredAction, "service" | "key">): void => void lost.delete(actionId(action)),

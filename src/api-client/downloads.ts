@@ -98,7 +98,7 @@ interface RunningDownload {
 const incompleteDownloadFailure = (bytes: number): Failure =>
   new Failure({
     kind: "timeout",
-    message: say`The download is not complete yet: ${bytes} bytes so far. It goes on in the background.`,
+    message: say`The download is not complete yet: ${bytes} bytes so far. It continues in the background.`,
     retryable: true,
     sideEffect: "none",
     next: say`Call download_asset again with the same arguments to wait for it.`,

@@ -6,7 +6,7 @@ import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { factsOf, failureText } from "../mcp/tools/answer.ts";
+import { factsOf, reportFailure } from "../mcp/tools/answer.ts";
 import { agentReaderOf } from "../mcp/tools/call.ts";
 import { type Backend, compose } from "./compose.ts";
 import { exitCodeOf } from "./errors.ts";
@@ -82,7 +82,7 @@ export const TEMPORARY_EMULATOR =
 async function writeFailure(name: string, facts: FailureFacts, context: CommandContext): Promise<number> {
   const { runtime, flags, inProcess, isJson } = context;
   const mayChange = runtime.tools.some((tool) => tool.name === name && tool.isWrite);
-  const text = failureText(name, facts, terminalReader(runtime, flags), mayChange);
+  const { text } = reportFailure(name, facts, terminalReader(runtime, flags), mayChange);
   await writeLine(process.stderr, runtime.redactor.redact(text));
   if (inProcess && facts.kind === "not_found") await writeLine(process.stderr, TEMPORARY_EMULATOR);
   if (isJson) await writeJson({ error: toReport(facts, agentReaderOf(runtime)) }, context);

@@ -1,7 +1,9 @@
 // Detects a journal on storage that is deleted with its container.
+
 import { readFileSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { homeFolder } from "../core/platform-folders.ts";
+import { ask, raw, say, type Text } from "../core/text.ts";
 
 interface Mount {
   /** The mounted folder in its own file system. */
@@ -51,11 +53,8 @@ const formatVolume = (stateDir: string): string => `-v mic-mcp-data:${homeFolder
 export const volumeAdvice = ({ stateDir }: Config): string =>
   `Start the container with a named volume: docker run ${formatVolume(stateDir)} …`;
 
-/** Returns a sentence for the log and for results about actions; undefined if the journal outlives the process's container, if any. */
-export function createContainerNotice({ emulator, journalUrl, stateDir }: Config): string | undefined {
+/** Returns a text for the log and for results about actions; undefined if the journal outlives the process's container, if any. */
+export function createContainerNotice({ emulator, journalUrl, stateDir }: Config): Text | undefined {
   if (emulator || journalUrl !== undefined || !isDeletedWithContainer(stateDir, readMountInfo())) return undefined;
-  return (
-    "The journal is deleted with this container, and then a repeated action can run again. " +
-    `Ask the user to start the container with a named volume (${formatVolume(stateDir)}).`
-  );
+  return say`The journal is deleted with this container, and then a repeated action can run again. ${ask("Start")} the container with a named volume (${raw(formatVolume(stateDir))}).`;
 }

@@ -1,6 +1,8 @@
 // Implements `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
+
 import { type Config, readConfig } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
+import { AGENT, render } from "../core/text.ts";
 import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
@@ -74,7 +76,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
   const telemetry = await loadTelemetry(environment, listen !== undefined);
   const { runtime, containerNotice, close } = compose(backend, SERVER_LIMIT_MS, telemetry);
   for (const warning of config.warnings) runtime.log.warn({}, warning);
-  if (containerNotice !== undefined) runtime.log.warn({}, containerNotice);
+  if (containerNotice !== undefined) runtime.log.warn({}, render(containerNotice, AGENT));
   logCrashes(runtime.log);
 
   try {

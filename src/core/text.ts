@@ -94,7 +94,7 @@ export const mapData = (text: Text, change: (data: string) => string): Text =>
 
 /** Whether a text already shows this code, in quotation marks or without. */
 export const shows = (text: Text, code: string): boolean =>
-  text.some((part) => "data" in part && [formatToken(code), quote(code)].includes(part.data));
+  text.some((part) => "data" in part && (part.data === formatToken(code) || part.data === quote(code)));
 
 /** Who reads a rendered text. */
 export interface Reader {
@@ -166,5 +166,6 @@ function splitSentences(text: Text, reader: Reader): readonly Text[] {
 export function render(text: Text, reader: Reader): string {
   if (namesOnlyOffered(text, reader)) return renderParts(text, reader);
   const offered = splitSentences(text, reader).filter((sentence) => namesOnlyOffered(sentence, reader));
-  return offered.map((sentence) => renderParts(sentence, reader)).join(" ");
+  const rendered = offered.map((sentence) => renderParts(sentence, reader));
+  return rendered.filter((sentence) => sentence !== "").join(" ");
 }

@@ -2,6 +2,7 @@
 import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Config, Toolset } from "../core/config.ts";
 import type { FailureFacts } from "../core/failure.ts";
+import type { Text } from "../core/text.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { IdCodec } from "../credentials/signed-ids.ts";
 import type { Telemetry } from "../telemetry/port.ts";
@@ -54,8 +55,8 @@ export interface Runtime {
   readonly countUnresolved: () => Promise<UnresolvedActions>;
   /** Sentences for the server instructions that depend on this process. */
   readonly notes: readonly Note[];
-  /** Returns a sentence for results about actions while the journal lacks actions, or will be deleted; undefined for none. */
-  readonly journalNotice: (about: "list" | "action") => string | undefined;
+  /** Returns a text for results about actions while the journal lacks actions, or will be deleted; undefined for none. */
+  readonly journalNotice: (about: "list" | "action") => Text | undefined;
   /** Called when a call of a tool fails. */
   readonly onFailedCall: (tool: Tool, facts: FailureFacts) => void;
 }

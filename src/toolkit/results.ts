@@ -239,11 +239,12 @@ function renderStructured(result: ToolResult, reader: ResultReader) {
   };
 }
 
-/** Renders a result for its reader. Omits a next step whose tool is not offered. `notice`: added to the summary, and the last line of the text. */
-export function renderResult(result: ToolResult, reader: ResultReader, notice?: string): RenderedResult {
+/** Renders a result for its reader. Omits a next step whose tool is not offered. `added`: added to the summary, and the last line of the text. */
+export function renderResult(result: ToolResult, reader: ResultReader, added?: Text): RenderedResult {
   const { lines, isFull = false, requestId, view } = result;
   const structured = renderStructured(result, reader);
   const { summary, nextStep } = structured;
+  const notice = added && render(added, reader);
   const text = [
     summary,
     nextStep && nextLine(nextStep, reader),

@@ -31,12 +31,6 @@ async function jobWords(user: User) {
   return { words, port, file };
 }
 
-async function failedJob(user: User): Promise<string> {
-  const jobId = await user.job(FILE.failsRetryably);
-  await user.type("watch", jobId);
-  return jobId;
-}
-
 /** The command of a tool, its action as the journal names it, and the duration of a stage that it needs. */
 const TOOLS = {
   run_job: {
@@ -59,7 +53,7 @@ const TOOLS = {
     action: "retry_job",
     stageMs: 20,
     words: async (user: User) => [
-      `jobId=${await failedJob(user)}`,
+      `jobId=${await user.failedJob()}`,
       ...["retryMode=SAFE_RESUME", "reason=again", "waitSeconds=40"],
     ],
   },
@@ -67,7 +61,7 @@ const TOOLS = {
     action: "retry_job",
     stageMs: 20,
     words: async (user: User) => [
-      `jobIds=${await failedJob(user)}`,
+      `jobIds=${await user.failedJob()}`,
       ...["retryMode=SAFE_RESUME", "reason=again", "waitSeconds=40"],
     ],
   },

@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
-import { createJobBodyForFile, submitJob } from "../emulator/work.ts";
+import { createJobBodyForFile, FILE, submitJob } from "../emulator/work.ts";
 import { start } from "../mcp/stdio/child.ts";
 import { runInProcess } from "../support/command.ts";
 import { emulatorEnv } from "../support/mcp.ts";
@@ -73,5 +73,11 @@ export async function userForTest(
     },
     /** Submits a job on this file over HTTP, not as the user, and returns its id. */
     job: async (file: number): Promise<string> => (await submitJob(service, file)).id,
+    /** Submits a job that fails and may be retried, waits until it has failed, and returns its id. */
+    async failedJob(): Promise<string> {
+      const { id } = await submitJob(service, FILE.failsRetryably);
+      await runCommand("watch", id);
+      return id;
+    },
   };
 }

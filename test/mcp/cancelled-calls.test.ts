@@ -15,12 +15,6 @@ import { connectLegacyClient, createModernClient, type McpTestClient, resultOf, 
 type User = Awaited<ReturnType<typeof userForTest>>;
 type Env = Readonly<Record<string, string>>;
 
-async function failedJob(user: User): Promise<string> {
-  const jobId = await user.job(FILE.failsRetryably);
-  await user.type("watch", jobId);
-  return jobId;
-}
-
 /** The action of a tool as the journal names it and its operation, operations that the call requests, the duration of a job's stage that the tool needs in ms, and arguments. */
 const TOOLS = {
   run_job: {
@@ -42,14 +36,14 @@ const TOOLS = {
     operationId: "retryMicJob",
     requests: ["retryMicJob", "getMicJob"],
     stageMs: 20,
-    args: async (user: User) => ({ jobId: await failedJob(user), retryMode: "SAFE_RESUME", reason: "again" }),
+    args: async (user: User) => ({ jobId: await user.failedJob(), retryMode: "SAFE_RESUME", reason: "again" }),
   },
   retry_jobs: {
     action: "retry_job",
     operationId: "retryMicJob",
     requests: ["retryMicJob", "getMicJob"],
     stageMs: 20,
-    args: async (user: User) => ({ jobIds: [await failedJob(user)], retryMode: "SAFE_RESUME", reason: "again" }),
+    args: async (user: User) => ({ jobIds: [await user.failedJob()], retryMode: "SAFE_RESUME", reason: "again" }),
   },
   cancel_job: {
     action: "cancel_job",
@@ -80,7 +74,7 @@ const ANSWERS = {
   "executed but not answered": { kind: "hang", afterCommit: true },
 } as const;
 
-/** A call in flight. `isAnswered`: whether its answer has arrived. `cancel` resolves when the server has been told. */
+/** A call in flight. `isAnswered`: whether its answer has arrived. `cancel` resolves when the server has received the cancellation. */
 interface RunningCall {
   isAnswered(): boolean;
   cancel(): Promise<unknown>;

@@ -64,7 +64,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     const other = await connectCaller(await instanceForTest(place, { restoreGap }), createCaller("ann", ["reds"]));
     for (const each of [client, other, client])
       expect((await each.callTool("register_input", input)).error).toMatchObject({ kind: "conflict" });
-    await query("UPDATE loss_notices SET told_at = told_at - 45000");
+    await query("UPDATE loss_notices SET noticed_at = noticed_at - 45000");
     const ran = await other.callTool("register_input", input);
     expect(ran.action).toMatchObject({ replayed: false });
     expect(ran.text).not.toMatch(RESTORED_NOTE);

@@ -12,7 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { isWellFormed } from "../../contract/scalars.ts";
-import { errorMessage, type FailureFacts, toReport } from "../../core/failure.ts";
+import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import type { Reader } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
@@ -21,7 +21,7 @@ import { expand, matchTemplate, type ResourceReference, type UriVariables, varia
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills.ts";
-import { factsOf, failureText, fieldTexts, resultMeta, toolNotFound } from "../tools/answer.ts";
+import { factsOf, fieldTexts, reportFailure, resultMeta, toolNotFound } from "../tools/answer.ts";
 import { agentReaderOf, createToolContext } from "../tools/call.ts";
 
 export interface ResourceMatch {
@@ -51,15 +51,12 @@ export function requireResource(uri: string, runtime: Runtime): ResourceMatch {
 const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
 
 function toProtocolError(uri: string, facts: FailureFacts, reader: Reader): ProtocolError {
-  const report = toReport(facts, reader);
+  const { report, text } = reportFailure(formatToken(uri), facts, reader, false);
   if (isMissing(facts)) {
-    const fields = fieldTexts(facts, reader).map((text) => text.replace(/^\//, ""));
+    const fields = fieldTexts(facts, reader).map((field) => field.replace(/^\//, ""));
     return resourceNotFound(uri, [report.message, ...fields].join(" "));
   }
-  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts, reader, false), {
-    uri,
-    "mic-mcp/error": report,
-  });
+  return new ProtocolError(ProtocolErrorCode.InternalError, text, { uri, "mic-mcp/error": report });
 }
 
 const toResourceMetadata = ({ name, title, description, mimeType }: Resource) => ({

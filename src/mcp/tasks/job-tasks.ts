@@ -8,8 +8,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { toReport } from "../../core/failure.ts";
-import { render } from "../../core/text.ts";
+import { join, render } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import {
   cancelStartedJob,
@@ -21,7 +20,7 @@ import {
 import { renderResult, type ToolResult } from "../../toolkit/results.ts";
 import type { ToolContext } from "../../toolkit/tool-context.ts";
 import type { Runtime } from "../runtime.ts";
-import { factsOf, failureText, type ResourceLinkFactory, resultMeta, toCallToolResult } from "../tools/answer.ts";
+import { factsOf, type ResourceLinkFactory, reportFailure, resultMeta, toCallToolResult } from "../tools/answer.ts";
 import { agentReaderOf, createToolContext } from "../tools/call.ts";
 import { type Task, type TaskBackend, toCreateTaskResult } from "./serve.ts";
 
@@ -43,7 +42,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
     const { summary, createdAt, lastUpdatedAt } = taskState;
     const journalNotice = runtime.journalNotice("action");
     const reader = agentReaderOf(runtime);
-    const statusMessage = [render(summary, reader), journalNotice].filter((each) => each !== undefined).join(" ");
+    const statusMessage = render(join([summary, journalNotice]), reader);
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
     switch (taskState.status) {
       case "working":
@@ -77,7 +76,8 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       log.info({ method, kind: facts.kind }, "task request failed");
       if (facts.kind === "not_found") return undefined;
       const reader = agentReaderOf(runtime);
-      throw internalError(failureText(method, facts, reader), { "mic-mcp/error": toReport(facts, reader) });
+      const { report, text } = reportFailure(method, facts, reader);
+      throw internalError(text, { "mic-mcp/error": report });
     }
   }
 

@@ -69,9 +69,10 @@ export const fieldTexts = ({ fieldErrors = [] }: FailureFacts, reader: Reader): 
 const isEffectStated = ({ kind, sideEffect }: FailureFacts, mayChange: boolean): boolean =>
   (sideEffect === "none" && !mayChange) || (sideEffect === "unknown" && kind === "outcome_unknown");
 
-/** Programs get the same facts in `_meta`. `mayChange`: false for a read, which need not say that nothing was changed. */
-export function failureText(tool: string, facts: FailureFacts, reader: Reader, mayChange = true): string {
-  const { kind, message, earlierSteps, next } = toReport(facts, reader);
+/** Renders a failure as a text, and as the facts that programs get in `_meta`. `mayChange`: false for a read, which need not say that nothing was changed. */
+export function reportFailure(tool: string, facts: FailureFacts, reader: Reader, mayChange = true) {
+  const report = toReport(facts, reader);
+  const { kind, message, earlierSteps, next } = report;
   const { code, requestId, retryAfterSeconds, idempotencyKey: key, sideEffect } = facts;
   const codes = (facts.fieldErrors ?? []).map((field) => (field.code === code ? "" : ` [${formatToken(field.code)}]`));
   const fields = fieldTexts(facts, reader).map((text, index) => `- ${text}${codes[index]}`);
@@ -87,7 +88,7 @@ export function failureText(tool: string, facts: FailureFacts, reader: Reader, m
     requestId !== undefined && `requestId: ${formatToken(requestId)}`,
     next !== undefined && `Next: ${next}`,
   ];
-  return lines.filter((line) => line !== false).join("\n");
+  return { report, text: lines.filter((line) => line !== false).join("\n") };
 }
 
 /** Returns the kind of the failure that a result reports; undefined for a success. */

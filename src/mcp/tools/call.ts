@@ -10,8 +10,8 @@ import {
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { abortFailure, errorMessage, Failure, type FailureFacts, toReport } from "../../core/failure.ts";
-import type { Reader } from "../../core/text.ts";
+import { abortFailure, errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
+import type { Reader, Text } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
@@ -19,7 +19,7 @@ import type { Tool } from "../../toolkit/define-tool.ts";
 import { agentReader, type ResultReader, renderResult, type ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolContext } from "../../toolkit/tool-context.ts";
 import type { Log, Runtime } from "../runtime.ts";
-import { factsOf, failureText, type ResourceLinkFactory, toCallToolResult } from "./answer.ts";
+import { factsOf, type ResourceLinkFactory, reportFailure, toCallToolResult } from "./answer.ts";
 import type { Consent } from "./confirmation.ts";
 
 /** Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task. */
@@ -120,15 +120,14 @@ const DECLINED: CallToolResult = {
   structuredContent: { summary: DECLINED_SUMMARY, declined: true },
 };
 
-const failureResult = (
+function failureResult(
   { name, isWrite }: Pick<Tool, "name" | "isWrite">,
   facts: FailureFacts,
   reader: Reader,
-): CallToolResult => ({
-  _meta: { "mic-mcp/error": toReport(facts, reader) },
-  content: [{ type: "text", text: failureText(name, facts, reader, isWrite) }],
-  isError: true,
-});
+): CallToolResult {
+  const { report, text } = reportFailure(name, facts, reader, isWrite);
+  return { _meta: { "mic-mcp/error": report }, content: [{ type: "text", text }], isError: true };
+}
 
 function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | undefined {
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
@@ -164,7 +163,7 @@ async function completeArguments(
 const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
 
 /** The journal's notice belongs to new and listed actions: it lacks actions after a restore, or will be deleted. A replayed action is in it. */
-function noticeFor({ name, effect }: Tool, { action }: ToolResult, { journalNotice }: Runtime): string | undefined {
+function noticeFor({ name, effect }: Tool, { action }: ToolResult, { journalNotice }: Runtime): Text | undefined {
   if (name === "list_actions") return journalNotice("list");
   return ACTION_EFFECTS.includes(effect) && action?.replayed !== true ? journalNotice("action") : undefined;
 }
@@ -180,9 +179,9 @@ export interface Caller extends Pick<ToolContext, "followsTasks"> {
 /** What a call has come to: its result, with the notice that belongs to it, or the user has not consented. */
 export type Outcome =
   | Exclude<Consent, { readonly go: true }>
-  | { readonly result: ToolResult; readonly workspaceId: string | undefined; readonly notice: string | undefined };
+  | { readonly result: ToolResult; readonly workspaceId: string | undefined; readonly notice: Text | undefined };
 
-/** Every call of a tool goes through this function: from a client, in a task, and from the command line. Throws Failure and ProtocolError. */
+/** Every call of a tool by a client or from the command line goes through this function. Throws Failure and ProtocolError. */
 export async function runTool(tool: Tool, given: unknown, runtime: Runtime, caller: Caller): Promise<Outcome> {
   const { limits, report = () => undefined, followsTasks = false, requestConsent } = caller;
   const { args, workspaceId } = await completeArguments(tool, given, runtime);

@@ -1,6 +1,7 @@
 // Implements the actions of `mic-mcp teams` that concern users: the audit of a job, blocking, and what the database has of one user.
 import { formatTables } from "../../cli/tables.ts";
 import { UsageError } from "../../core/config.ts";
+import { formatCount } from "../../core/counts.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { callerId } from "../caller.ts";
@@ -80,9 +81,9 @@ export async function eraseUser(subject: string, manager: UserManager): Promise<
   const rest =
     left === 0
       ? ""
-      : ` ${left} ${left === 1 ? "action is" : "actions are"} unresolved or younger than 20 h: run this again later.`;
+      : ` ${formatCount(left, "action is", "actions are")} unresolved or younger than 20 h: run this again later.`;
   manager.print(
-    `Erased ${quote(subject)}: the subject, the memberships and ${erased} ${erased === 1 ? "action" : "actions"}.${rest} The audit keeps the hash of the user.`,
+    `Erased ${quote(subject)}: the subject, the memberships and ${formatCount(erased, "action")}.${rest} The audit keeps the hash of the user.`,
   );
   return 0;
 }

@@ -6,11 +6,11 @@ import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { countLabels, countPart, formatCount, numberPart } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
-import { AGENT, join, own, type Part, render, say, type Text } from "../../core/text.ts";
+import { join, own, type Part, render, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
-import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { agentReader, type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { hasTimeToAct, mapConcurrently, readState, stateSuffix, withTimeToAnswer } from "./batch.ts";
 import { createStopRule, runRows, type StopRule } from "./bulk.ts";
@@ -173,10 +173,10 @@ function lineOf({ action, found }: ResolvedAction): Text {
   return say`${tool} ${targetId} (${own(outcome)}${made}), idempotencyKey ${idempotencyKey}: ${finding}`;
 }
 
-function rowOf({ action, found }: ResolvedAction, { isOffered }: ToolContext): ResolvedRow {
+function rowOf({ action, found }: ResolvedAction, ctx: ToolContext): ResolvedRow {
   const { tool, idempotencyKey, targetId } = action;
   const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
-  return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, { ...AGENT, isOffered }) };
+  return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, agentReader(ctx)) };
 }
 
 /** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
