@@ -5,7 +5,10 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+/** The fields that a value should have, unchecked. `T`: the server's type, so that a renamed field does not compile. */
+export type Unchecked<T> = { readonly [Name in T extends unknown ? keyof T : never]?: unknown };
+
+export const fieldsOf = <T = Fields>(value: unknown): Unchecked<T> => (isFields(value) ? value : {});
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 export const numberOf = (value: unknown): number | undefined =>

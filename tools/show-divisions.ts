@@ -8,7 +8,7 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
 import { toolResult, toViewResult } from "../src/toolkit/results.ts";
 
-interface ShownDivisions extends RankingFacts {
+export interface ShownDivisions extends RankingFacts {
   readonly level: "state" | "district";
   readonly rows: readonly DivisionRow[];
 }

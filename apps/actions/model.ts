@@ -1,5 +1,6 @@
 // Reads the actions of the journal from a result and sorts them for the view: unresolved ones come first.
 
+import type { ListedAction } from "../../src/actions/listing.ts";
 import type { Call } from "../calls.ts";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
 
@@ -25,11 +26,6 @@ function callOf(value: unknown): Call | undefined {
   return typeof tool === "string" && isFields(args) ? { tool, arguments: args } : undefined;
 }
 
-function noteOf(resolvable: unknown, supersededBy: string): string {
-  if (supersededBy !== "") return `An identical action succeeded later: ${supersededBy}`;
-  return resolvable === false ? "Too old to be sent again; no tool can read its outcome" : "";
-}
-
 function actionOf(value: unknown): ActionShown {
   const {
     tool,
@@ -42,9 +38,8 @@ function actionOf(value: unknown): ActionShown {
     updatedAt,
     nextStep,
     resolvable,
-    supersededBy,
     arguments: args,
-  } = fieldsOf(value);
+  } = fieldsOf<ListedAction>(value);
   const { clientReference, alias, reason } = fieldsOf(args);
   return {
     tool: textOf(tool),
@@ -56,7 +51,7 @@ function actionOf(value: unknown): ActionShown {
     attempts: numberOf(attempts) ?? 0,
     updatedAt: textOf(updatedAt),
     text: [clientReference, alias, reason].map(textOf).find((text) => text !== "") ?? "",
-    note: noteOf(resolvable, textOf(supersededBy)),
+    note: resolvable === false ? "Too old to be sent again; no tool can read its outcome" : "",
     resolvingCall: callOf(nextStep),
   };
 }

@@ -1,4 +1,7 @@
 // Reads states or districts from a result, and sorts and filters them for the view.
+import type { Coverage, MissingStateGroup, Vintage } from "../../src/geography/country.ts";
+import type { DivisionRow } from "../../src/geography/rank.ts";
+import type { ShownDivisions } from "../../tools/show-divisions.ts";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, type ToolResult, textOf, textsOf } from "../values.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -35,7 +38,8 @@ export interface Divisions {
 }
 
 function rowOf(value: unknown): Row {
-  const { code, districtCode, name, stateName, mandalCount, districtCount, mandalsPerDistrict } = fieldsOf(value);
+  const { code, districtCode, name, stateName, mandalCount, districtCount, mandalsPerDistrict } =
+    fieldsOf<DivisionRow>(value);
   return {
     code: textOf(code) || String(districtCode ?? ""),
     name: textOf(name),
@@ -49,29 +53,30 @@ function rowOf(value: unknown): Row {
 }
 
 function describeMissing(value: unknown): string {
-  const { states, more, reason } = fieldsOf(value);
+  const { states, more, reason } = fieldsOf<MissingStateGroup>(value);
   const named = [...textsOf(states), ...(numberOf(more) === undefined ? [] : [`${more} more`])];
   return `${named.join(", ")}: ${textOf(reason)}`;
 }
 
 /** Undefined if the result contains no rows of divisions: it is from another tool, or the host invented it. */
 export function divisionsOf({ structured }: ToolResult): Divisions | undefined {
-  const { rows, totalRows, totals, consistency } = structured;
+  const shown = fieldsOf<ShownDivisions>(structured);
+  const { rows, totalRows, totals, consistency, level } = shown;
   if (!Array.isArray(rows) || !rows.every(isFields)) return undefined;
-  const coverage = fieldsOf(structured["coverage"]);
-  const vintage = fieldsOf(structured["vintage"]);
+  const coverage = fieldsOf<Coverage>(shown.coverage);
+  const vintage = fieldsOf<Vintage>(shown.vintage);
   return {
-    level: rows.some((row) => "districtCode" in row) || structured["level"] === "district" ? "district" : "state",
+    level: rows.some((row) => "districtCode" in row) || level === "district" ? "district" : "state",
     rows: rows.map(rowOf),
     totalRows: numberOf(totalRows) ?? rows.length,
     totals: fieldsOf(totals),
     consistency: textsOf(consistency),
-    coverage: `${numberOf(coverage["statesRead"]) ?? "?"} of ${numberOf(coverage["statesTotal"]) ?? "?"} states`,
-    isComplete: coverage["complete"] === true,
-    missing: listOf(coverage["missing"]).map(describeMissing),
-    sourceDays: textsOf(vintage["sourceUpdatedAt"]),
-    isFallback: vintage["fallbackUsed"] === "some" || vintage["fallbackUsed"] === "all",
-    readAt: textOf(fieldsOf(vintage["readAt"])["newest"]),
+    coverage: `${numberOf(coverage.statesRead) ?? "?"} of ${numberOf(coverage.statesTotal) ?? "?"} states`,
+    isComplete: coverage.complete === true,
+    missing: listOf(coverage.missing).map(describeMissing),
+    sourceDays: textsOf(vintage.sourceUpdatedAt),
+    isFallback: vintage.fallbackUsed === "some" || vintage.fallbackUsed === "all",
+    readAt: textOf(fieldsOf<Vintage["readAt"]>(vintage.readAt).newest),
   };
 }
 

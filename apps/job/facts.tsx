@@ -1,4 +1,4 @@
-// Shows what the job is about: its recipe, the user's note, when it started and how long it took.
+// Shows what the job is about: its recipe, when it started and how long it took.
 import { useEffect, useState } from "preact/hooks";
 import type { Bridge } from "../bridge.ts";
 import { formatAge, formatDuration, formatTime } from "../host-context.ts";
@@ -25,7 +25,6 @@ export function Facts({ job, host }: { readonly job: JobShown; readonly host: Br
   return (
     <p class="facts">
       {recipeName !== "" && <b>{recipeName}</b>}
-      {job.clientReference !== "" && <span>{job.clientReference}</span>}
       <span class="muted" title={formatTime(job.createdAt)}>
         Started {formatAge(job.createdAt)}
       </span>

@@ -1,4 +1,6 @@
 // Reads a job from a result and defines the labels of its states. An unknown state is shown unchanged.
+import type { Job } from "../../src/contract/jobs.ts";
+import type { FieldError } from "../../src/contract/problem.ts";
 import { fieldsOf, listOf, numberOf, type ToolResult, textOf } from "../values.ts";
 
 export type Tone = "good" | "bad" | "work" | "wait" | "muted";
@@ -32,8 +34,6 @@ export interface JobShown {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly recipeVersionId: string;
-  /** The note of the user or agent that started the job; empty if there is none. */
-  readonly clientReference: string;
   readonly retryOfBatchId: string | undefined;
   readonly output: string | undefined;
   readonly stages: readonly StageShown[];
@@ -41,7 +41,7 @@ export interface JobShown {
 }
 
 function stageOf(value: unknown): StageShown {
-  const { stage, state, attemptCount, completedUnits, totalUnits } = fieldsOf(value);
+  const { stage, state, attemptCount, completedUnits, totalUnits } = fieldsOf<Job["stages"][number]>(value);
   return {
     name: textOf(stage),
     state: textOf(state),
@@ -52,10 +52,10 @@ function stageOf(value: unknown): StageShown {
 }
 
 function failureOf(value: unknown): FailureShown | undefined {
-  const { code, title, retryable, fieldErrors } = fieldsOf(value);
+  const { code, title, retryable, fieldErrors } = fieldsOf<NonNullable<Job["failure"]>>(value);
   if (typeof code !== "string") return undefined;
   const errors = listOf(fieldErrors).map((each) => {
-    const { pointer, code: kind, message } = fieldsOf(each);
+    const { pointer, code: kind, message } = fieldsOf<FieldError>(each);
     return { pointer: textOf(pointer), code: textOf(kind), message: textOf(message) };
   });
   return { code, title: textOf(title), retryable: retryable === true, fieldErrors: errors };
@@ -63,17 +63,16 @@ function failureOf(value: unknown): FailureShown | undefined {
 
 /** Undefined if the result is not a complete job: it is from another tool, or the host invented it. */
 export function jobOf({ structured }: ToolResult): JobShown | undefined {
-  const job = fieldsOf(structured["data"]);
+  const job = fieldsOf<Job>(structured["data"]);
   const { id, state, resourceVersion, retryOfBatchId, outputDatasetVersionId, stages, failure } = job;
   if (typeof id !== "string" || typeof state !== "string" || !Array.isArray(stages)) return undefined;
   return {
     id,
     state,
     version: numberOf(resourceVersion) ?? 0,
-    createdAt: textOf(job["createdAt"]),
-    updatedAt: textOf(job["updatedAt"]),
-    recipeVersionId: textOf(job["recipeVersionId"]),
-    clientReference: textOf(job["clientReference"]),
+    createdAt: textOf(job.createdAt),
+    updatedAt: textOf(job.updatedAt),
+    recipeVersionId: textOf(job.recipeVersionId),
     retryOfBatchId: typeof retryOfBatchId === "string" ? retryOfBatchId : undefined,
     output: typeof outputDatasetVersionId === "string" ? outputDatasetVersionId : undefined,
     stages: stages.map(stageOf),

@@ -1,4 +1,5 @@
 // Reads quotas from a result. Amounts are decimal strings of any length: they are shown unchanged and divided exactly.
+import type { UsageSummary } from "../../src/contract/usage.ts";
 import { fieldsOf, listOf, type ToolResult, textOf } from "../values.ts";
 
 export interface Bucket {
@@ -40,7 +41,8 @@ export function toByteUnit(amount: string): readonly [string, string] {
 }
 
 function bucketOf(value: unknown): Bucket {
-  const { metric, unit, unitDefinitionState, granted, used, reserved, remaining, resetAt } = fieldsOf(value);
+  const { metric, unit, unitDefinitionState, granted, used, reserved, remaining, resetAt } =
+    fieldsOf<UsageSummary["buckets"][number]>(value);
   return {
     metric: textOf(metric),
     unit: UNITS.get(textOf(unit)) ?? "",
@@ -55,7 +57,7 @@ function bucketOf(value: unknown): Bucket {
 
 /** Undefined if the result contains no usage: it is from another tool, or the host invented it. */
 export function usageOf({ structured }: ToolResult): Usage | undefined {
-  const { window, observedAt, resetTimezone, buckets } = fieldsOf(structured["data"]);
+  const { window, observedAt, resetTimezone, buckets } = fieldsOf<UsageSummary>(structured["data"]);
   if (typeof window !== "string" || !Array.isArray(buckets)) return undefined;
   return {
     window,
