@@ -6,7 +6,7 @@ const command = { command: "npx", args: ["-y", `${product.name}@${product.versio
 const emulated = { ...command, args: [...command.args, "serve", "--emulator"] };
 
 const inputName = ({ variable }: Setting): string => variable.slice("MIC_".length).toLowerCase();
-const asked = settings.filter(({ variable }) => /^MIC_(BASE_URL|CLIENT_ID|CLIENT_SECRET)$/.test(variable));
+const asked = settings.filter(({ variable }) => /^MIC_(BASE_URL|CLIENT_ID|CLIENT_SECRET|WORKSPACE_ID)$/.test(variable));
 
 /** VS Code asks for these values when it starts the server for the first time, and stores secret ones encrypted. */
 const inputs = asked.map((setting) => ({

@@ -61,7 +61,11 @@ export const settings: readonly Setting[] = [
     description: "Needed for the job tools, unless mic-mcp login has stored it in the keychain.",
     isSecret: true,
   },
-  { variable: "MIC_WORKSPACE_ID", title: "Workspace id", description: "Default workspace (micws_…) of the job tools." },
+  {
+    variable: "MIC_WORKSPACE_ID",
+    title: "Workspace id",
+    description: "Needed for the job tools. Load current workspace in the console copies it (micws_…).",
+  },
   {
     variable: "MIC_DOWNLOAD_DIR",
     title: "Download folder",

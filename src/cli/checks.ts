@@ -9,7 +9,7 @@ import type { ApiClient } from "../api-client/client.ts";
 import { toWireTarget } from "../api-client/encode.ts";
 import { PROXY_VARIABLES, parseProxyUrl, proxyAdvice } from "../api-client/proxies.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
+import { getMicPublicCapabilities } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
@@ -18,6 +18,7 @@ import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
+import { noWorkspace } from "../toolkit/argument-errors.ts";
 import { volumeAdvice } from "./container-storage.ts";
 import { describeError } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
@@ -123,21 +124,12 @@ export const checkPlayground = (service: ApiClient): Promise<Check> =>
     }
   });
 
-/** Without a default workspace, an operation that does not exist is read: a not_found error shows that the API accepts the token. */
 export const checkJobApi = (service: ApiClient, identity: Identity): Promise<Check> =>
   runCheck("job API", async () => {
     const workspaceId = await identity.workspaceId();
-    if (workspaceId !== undefined) {
-      const { value } = await service.call(getMicPublicCapabilities, { query: { workspaceId } }, createCallContext());
-      return `workspace ${workspaceId} has ${value.data.capabilities.length} capabilities`;
-    }
-    try {
-      await service.call(getMicPublicOperation, { path: { operationId: "mic-mcp-doctor" } }, createCallContext());
-      return "reachable";
-    } catch (error) {
-      if (!(error instanceof Failure) || error.facts.kind !== "not_found") throw error;
-      return "reachable; no default workspace is set";
-    }
+    if (workspaceId === undefined) throw noWorkspace();
+    const { value } = await service.call(getMicPublicCapabilities, { query: { workspaceId } }, createCallContext());
+    return `workspace ${workspaceId} has ${value.data.capabilities.length} capabilities`;
   });
 
 const MAX_SKEW_SECONDS = 60;

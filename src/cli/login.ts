@@ -125,7 +125,7 @@ async function promptForLogin(
   const askSecret = () => prompter.askSecret(`Client secret (${hint}): `);
   const checkSecret = (text: string) => checkCredential("client secret", text);
   const clientSecret = await askUntilValid(prompter, askSecret, secret, checkSecret);
-  const question = `Default workspace id (${known.workspaceId === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
+  const question = `Default workspace id (micws_…, copied in the console; ${known.workspaceId === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
   const checkWorkspace = (text: string) => (text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text));
   const workspaceId = flags.workspaceId ?? (await ask(question, known.workspaceId, checkWorkspace));
   return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId }) };

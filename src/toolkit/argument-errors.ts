@@ -6,8 +6,8 @@ import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
 import { countPart } from "../core/counts.ts";
-import { type Failure, invalidArguments } from "../core/failure.ts";
-import { own, say, type Text } from "../core/text.ts";
+import { type Failure, invalidArguments, notConfigured } from "../core/failure.ts";
+import { ask, forReader, own, say, type Text } from "../core/text.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 import { ABSENT_TEXTS, isOptional, nearMissTargets } from "./tolerant-arguments.ts";
 
@@ -143,6 +143,13 @@ function invalid(tool: string, fieldErrors: readonly FieldError[], next?: Text):
   );
 }
 
+/** The workspace is part of the setup, and no tool lists workspaces (docs/contract.md, 1). */
+export const noWorkspace = (): Failure =>
+  notConfigured(
+    say`No default workspace is configured.`,
+    say`${ask("Set")} MIC_WORKSPACE_ID to the id (micws_…) that Load current workspace in the console copies, or ${forReader("pass", "add")} workspaceId.`,
+  );
+
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
 export function throwInvalidArguments(name: string, listed: JsonSchema, args: Arguments, error: z.ZodError): never {
   const explained = new Set<string>();
@@ -160,6 +167,8 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     seen.add(`${pointer} ${message}`);
     return isRepeated ? [] : [{ pointer, code: codeOf(issue, value), message }];
   });
+  const [first, ...others] = fieldErrors;
+  if (others.length === 0 && first?.code === "REQUIRED" && first.pointer === "/workspaceId") throw noWorkspace();
   const isNoRecipe = fieldErrors.some(
     ({ pointer, code }) => /^\/(?:recipeVersionId|versionId)$/.test(pointer) && code !== "REQUIRED",
   );

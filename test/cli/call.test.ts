@@ -49,6 +49,12 @@ test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show",
   },
 );
 
+test("call without a workspace exits with 4 and says where its id is found", async () => {
+  const { env } = await userForTest();
+  const { code, stderr } = await run(["call", "list_recipes"], { env: { ...env, MIC_WORKSPACE_ID: "" } });
+  expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringMatching(/Set MIC_WORKSPACE_ID .*micws_/) });
+});
+
 test("call prints the tool's text, or its structuredContent as JSON", async () => {
   const { type } = await userForTest();
   const text = await type("call", "find_district", "names=Patna", "names=Gaya");

@@ -50,11 +50,20 @@ test("tools use the default workspace if no workspaceId is given, and require a 
   expect(registered.structured).toMatchObject({ data: { state: "READY" } });
   const other = await connection.callTool("list_jobs", { workspaceId: "micws_other" });
   expect(other.error).toMatchObject({ kind: "forbidden" });
-  for (const wrong of [
-    await connection.callTool("list_jobs", { workspaceId: "w".repeat(129) }),
-    await (await serve()).callTool("list_jobs", {}),
-  ])
-    expect(wrong.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
+  const wrong = await connection.callTool("list_jobs", { workspaceId: "w".repeat(129) });
+  expect(wrong.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
+  const unconfigured = await serve();
+  for (const [name, args] of [
+    ["list_jobs", {}],
+    ["list_recipes", { workspaceId: "" }],
+    ["retry_jobs", { createdSince: "2026-11-23", retryMode: "SAFE_RESUME", reason: "nightly" }],
+    ["save_table", { source: "list_jobs", arguments: {}, fileName: "jobs.csv" }],
+  ] as const) {
+    const missing = await unconfigured.callTool(name, args);
+    expect({ name, error: missing.error }).toMatchObject({
+      error: { kind: "not_configured", next: expect.stringMatching(/MIC_WORKSPACE_ID .*micws_/) },
+    });
+  }
 });
 
 const ESSENTIALS = words(`

@@ -66,12 +66,11 @@ test("doctor reports no problem for a valid setup without a keychain", async ({ 
   const { stdout } = await run(["doctor"], { env });
   for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^ok +${name} `, "m"));
   expect(stdout).not.toContain(emulator.clientSecret);
-  // It also passes without a default workspace.
-  expect(await runDoctor(emulatorEnv(emulator))).toMatchObject({ ok: true });
 });
 
 test("doctor reports an API that cannot be reached", async () => {
-  const env = { MIC_BASE_URL: await refusingBaseUrl(), MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET: "a-secret" };
+  const credentials = { MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET: "a-secret", MIC_WORKSPACE_ID: "micws_1" };
+  const env = { MIC_BASE_URL: await refusingBaseUrl(), ...credentials };
   const { wrong } = await runDoctor(env);
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "clock", "token", "job API"]);
   for (const { detail } of wrong) expect(detail).toContain("ECONNREFUSED");
@@ -106,6 +105,12 @@ test.each<Problem>([
   {
     ...{ what: "a wrong secret, and redacts it in the API's message", failed: ["token", "job API"] },
     ...{ token: answer(401, wrongSecret), report: /invalid_client.*\[redacted\].*mic-mcp login/ },
+  },
+  {
+    what: "a missing workspace",
+    failed: ["job API"],
+    env: { MIC_WORKSPACE_ID: "" },
+    report: /MIC_WORKSPACE_ID .*micws_/,
   },
   { what: "missing credentials", failed: ["token", "job API"], env: noCredentials, report: /MIC_CLIENT_SECRET/ },
   {
