@@ -29,7 +29,7 @@ interface Host extends Program {
   readonly offers: "at once" | "after a search";
   /** Whether it calls read-only tools without the arguments in `unattended`. */
   readonly readsWithoutApproval: boolean;
-  /** The documented arguments that let it call every tool of the server (docs/use/clients.md, "Measured hosts"). */
+  /** The documented arguments that let it call every tool of the server (docs/contribute/hosts.md, "Measured hosts"). */
   readonly unattended: readonly string[];
   /** Writes the configuration files for a model at this URL and, unless a plugin brings it, for a server. */
   configure(home: string, modelUrl: string, server: ServerCommand | undefined): Promise<void>;

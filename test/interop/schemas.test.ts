@@ -103,8 +103,8 @@ describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
   });
 });
 
-test("docs/use/clients.md names the tools that strict model APIs refuse", async () => {
-  const lines = (await readFile("docs/use/clients.md", "utf8")).split("\n");
+test("docs/contribute/hosts.md names the tools that strict model APIs refuse", async () => {
+  const lines = (await readFile("docs/contribute/hosts.md", "utf8")).split("\n");
   for (const name of ["OpenAI strict", "Gemini parameters", "Anthropic strict"])
     for (const tool of Object.keys(OPEN_ARGUMENTS))
       expect(lines.find((line) => line.startsWith(`| ${name} |`))).toContain(tool);
