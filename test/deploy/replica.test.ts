@@ -1,4 +1,4 @@
-// Tests the scripts with which the compose file creates a primary and its replica: a commit waits until the replica has it.
+// Tests the scripts with which the compose file creates a primary and its replica: commits wait until the replica has them, encrypted.
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,8 +70,9 @@ testUnless(postgresMissing, "a commit on the composed primary waits for the repl
     PRIMARY: "127.0.0.1",
     PRIMARY_PORT: String(port),
   });
-  const state = { application_name: "replica", sync_state: "sync" };
-  await waitForRows(port, "SELECT application_name, sync_state FROM pg_stat_replication", [state]);
+  const state = { application_name: "replica", sync_state: "sync", ssl: true };
+  const sql = "SELECT application_name, sync_state, ssl FROM pg_stat_replication JOIN pg_stat_ssl USING (pid)";
+  await waitForRows(port, sql, [state]);
   await queryPort(port, "CREATE TABLE replicated (what TEXT)");
   await waitForRows(replicaPort, "SELECT count(*)::int AS n FROM replicated", [{ n: 0 }]);
 });
