@@ -2,7 +2,6 @@
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
-import { formatSynopsis } from "../src/cli/help.ts";
 import { firstSentence } from "../src/cli/tool-arguments.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
 import { createSkills } from "../src/mcp/skills.ts";
@@ -41,22 +40,37 @@ const formatTable = (title: string, rows: Readonly<Record<string, string>>): str
     ...Object.entries(rows).map(([code, about]) => `| \`${escapeTableCell(code)}\` | ${escapeTableCell(about)} |`),
   ].join("\n");
 
+const commands: readonly Command[] = Object.values(COMMANDS);
+const flagsByUsage = (command: Command) =>
+  flagsOf(command).map(({ usage, about }): readonly [usage: string, about: string] => [usage, about]);
+
+/** Whether several commands have the flag with the same meaning: the page describes it once. */
+const isCommonFlag = ([usage, about]: readonly [string, string]): boolean =>
+  commands.filter((command) => flagsByUsage(command).some((flag) => flag[0] === usage && flag[1] === about)).length > 2;
+
 /** Formats a command like its own help text. */
 function formatCommand(command: Command): string {
-  const { name, summary, actions, notes = [], examples } = command;
-  const flags = Object.fromEntries(flagsOf(command).map(({ usage, about }) => [usage, about]));
+  const { name, argumentsUsage, summary, actions, notes = [], examples } = command;
+  const flags = flagsByUsage(command);
+  const own = flags.filter((flag) => !isCommonFlag(flag));
+  const common = flags.filter(isCommonFlag).map(([usage]) => `\`${usage}\``);
   const lines = examples.map(([commandLine, description]) => `${commandLine}    # ${description}`);
   return [
     `## ${name}`,
-    `\`${formatSynopsis(command)}\``,
+    `\`${["mic-mcp", name, ...(argumentsUsage ? [argumentsUsage] : [])].join(" ")}\``,
     `${summary[0]?.toUpperCase()}${summary.slice(1)}. ${notes.join(" ")}`.trim(),
     ...(actions ? [formatTable("action", actions)] : []),
-    ...(Object.keys(flags).length > 0 ? [formatTable("flag", flags)] : []),
+    ...(own.length > 0 ? [formatTable("flag", Object.fromEntries(own))] : []),
+    ...(common.length > 0 ? [`Also ${common.join(", ")}.`] : []),
     `\`\`\`sh\n${lines.join("\n")}\n\`\`\``,
   ].join("\n\n");
 }
 
-const commandSections = Object.values(COMMANDS).map(formatCommand).join("\n\n");
+const commonFlags = Object.fromEntries(commands.flatMap(flagsByUsage).filter(isCommonFlag));
+const commandSections = [
+  `## Flags of several commands\n\n${formatTable("flag", commonFlags)}`,
+  ...commands.map(formatCommand),
+].join("\n\n");
 
 const TABLES = {
   resources: `| URI (template) | content | tool | updates |\n|---|---|---|---|\n${resourceTable}`,

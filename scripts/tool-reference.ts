@@ -74,7 +74,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 /** Meanings that only arguments without a description need. */
 const MEANING_OF_NAME: Readonly<Record<string, string>> = { limit: "Maximum number of rows." };
 
-const EXAMPLE_LINES = 8;
+const EXAMPLE_LINES = 5;
 const MAX_COLUMNS = 151;
 
 export const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
@@ -88,22 +88,62 @@ function formatType(value: unknown): string {
   return [format ?? type, ...(maximum === undefined ? [] : [`at most ${maximum}`])].join(", ");
 }
 
-function formatParameters(tool: Tool): string {
+interface Parameter {
+  readonly name: string;
+  readonly isRequired: boolean;
+  /** The cells of its row: type and meaning. */
+  readonly cells: string;
+  /** `Default 45.` */
+  readonly preset: string | undefined;
+}
+
+function parametersOf(tool: Tool): readonly Parameter[] {
   const { properties = {}, required = [] } = Schema.parse(tool.inputSchema());
-  const rows = Object.entries(properties).map(([name, property]) => {
+  return Object.entries(properties).map(([name, property]) => {
     const { description = MEANING_OF_NAME[name], enum: values } = Schema.parse(property);
     const longer = MEANINGS[`${tool.name} ${name}`] ?? MEANINGS[name];
-    const isDefault = longer !== undefined && /^Default \d+\.$/.test(description ?? "");
+    const preset = longer !== undefined && /^Default \d+\.$/.test(description ?? "") ? description : undefined;
     // Values without a description explain themselves.
-    const meaning = isDefault ? `${longer} ${description}` : (longer ?? description ?? (values && ""));
+    const meaning = longer ?? description ?? (values && "");
     if (meaning === undefined)
       throw new Error(
         `${name} of ${tool.name} has no meaning: add it to MEANINGS in ${import.meta.filename}, or an id to src/api-client/id-kinds.ts`,
       );
     const isRequired = required.includes(name) && name !== "workspaceId";
-    return `| \`${name}\`${isRequired ? " (required)" : ""} | ${escapeTableCell(formatType(property))} | ${escapeTableCell(meaning)} |`;
+    return { name, isRequired, cells: [formatType(property), meaning].map(escapeTableCell).join(" | "), preset };
   });
-  return rows.length === 0 ? "No parameters." : `| parameter | type | meaning |\n|---|---|---|\n${rows.join("\n")}`;
+}
+
+/** The page describes an optional parameter once if this number of tools have the same one. */
+const COMMON_FROM = 4;
+const allParameters = tools.flatMap(parametersOf);
+const isCommon = ({ name, isRequired, cells }: Parameter): boolean =>
+  !isRequired && allParameters.filter((other) => other.name === name && other.cells === cells).length >= COMMON_FROM;
+
+const formatRows = (rows: readonly string[]): string =>
+  `| parameter | type | meaning |\n|---|---|---|\n${rows.join("\n")}`;
+
+function formatCommonParameters(): string {
+  const rows = allParameters.filter(isCommon).map(({ name, cells }) => `| \`${name}\` | ${cells} |`);
+  return `## Parameters of several tools\n\n${formatRows([...new Set(rows)])}`;
+}
+
+function formatParameters(tool: Tool): string {
+  const parameters = parametersOf(tool);
+  if (parameters.length === 0) return "No parameters.";
+  const rows = parameters
+    .filter((parameter) => !isCommon(parameter))
+    .map(
+      ({ name, isRequired, cells, preset }) =>
+        `| \`${name}\`${isRequired ? " (required)" : ""} | ${[cells, ...(preset ? [preset] : [])].join(" ")} |`,
+    );
+  const common = parameters
+    .filter(isCommon)
+    .map(({ name, preset }) => `\`${name}\`${preset ? ` (${preset.toLowerCase().replace(".", "")})` : ""}`);
+  return [
+    ...(rows.length > 0 ? [formatRows(rows)] : []),
+    ...(common.length > 0 ? [`Also ${common.join(", ")}.`] : []),
+  ].join("\n\n");
 }
 
 /** The first state of the tool's snapshot as a code block. A new tool has no snapshot until `npm run fix` has made one. */
@@ -140,5 +180,5 @@ export async function formatToolReference(): Promise<string> {
   const groups = GROUPS.map(async ([heading, has]) =>
     [`## ${heading}`, ...(await Promise.all(tools.filter(has).map(formatTool)))].join("\n\n"),
   );
-  return (await Promise.all(groups)).join("\n\n");
+  return [formatCommonParameters(), ...(await Promise.all(groups))].join("\n\n");
 }

@@ -98,8 +98,7 @@ export const COMMANDS = {
       "A VALUE without NAME= sets the first required argument, and --NAME VALUE means NAME=VALUE. Separate the values of a list with commas; in names, a comma before a space is part of the name.",
       "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
-      "Exit code 3 means that the call was not run again, because an identical call ran before. The command prints the result of that call.",
-      "Exit code 5 means that a job ended FAILED or CANCELLED, or that none was submitted; 6, that a job is not finished. They apply to tools that start, retry or wait for jobs.",
+      "If an identical call ran before, the command prints the result of that call.",
       'The command prints the result to stdout, and progress and errors to stderr. With --json, the result includes exitCode, and an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
