@@ -1,5 +1,5 @@
 // This module has one record for each kind of id of the job-processing API: its form, the arguments that take it, and what to do with it.
-import { say, type Text } from "../core/text.ts";
+import { forReader, say, type Text } from "../core/text.ts";
 
 export interface IdKind {
   /** With 32 hex digits after it, a prefix makes an id. The ids of files have several prefixes. */
@@ -10,6 +10,8 @@ export interface IdKind {
   readonly use: Text;
   /** The collections of the resource's URI and of its URL. */
   readonly collections: readonly string[];
+  /** Where such ids come from. */
+  readonly find: Text;
   /** Advice if a request with this id in its path is answered with 404. */
   readonly notFound: Text;
   /** The arguments that take such ids. */
@@ -23,6 +25,13 @@ interface IdArgument {
   readonly meaning?: string;
 }
 
+/** A job's output has no form of its own: the contract gives its length only. */
+const OUTPUT = say`run_job takes a job's output as referenceId, with inputKind DATASET_VERSION.`;
+const FIND_JOB = say`list_jobs shows the workspace's jobs.`;
+const FIND_INPUT = say`list_actions shows the inputs that were registered here.`;
+const FIND_OPERATION = say`list_actions shows the operations that were started here.`;
+const FIND_REQUEST = say`list_actions shows the requests that were made here.`;
+
 const recipeVersion = { listed: "From list_recipes.", meaning: "The recipe's version, from list_recipes." };
 
 export const ID_KINDS: readonly IdKind[] = [
@@ -31,7 +40,8 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a job's id`,
     use: say`Read it with get_job.`,
     collections: ["jobs"],
-    notFound: say`Check jobId. list_jobs shows the workspace's jobs.`,
+    find: FIND_JOB,
+    notFound: say`Check jobId. ${FIND_JOB}`,
     arguments: {
       jobId: { listed: "A micjob_ id.", meaning: "The job's id, which begins with `micjob_`." },
       jobIds: { listed: "Up to 50 micjob_ ids.", meaning: "Ids of the jobs." },
@@ -42,7 +52,8 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`an input's id`,
     use: say`Read it with get_input.`,
     collections: ["inputs"],
-    notFound: say`Check inputId. list_actions shows the inputs that were registered here.`,
+    find: FIND_INPUT,
+    notFound: say`Check inputId. ${FIND_INPUT} ${OUTPUT}`,
     arguments: {
       inputId: {
         listed: "A micinput_ id.",
@@ -55,7 +66,8 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`an operation's id`,
     use: say`Read it with get_operation.`,
     collections: ["operations"],
-    notFound: say`Check operationId. list_actions shows the operations that were started here.`,
+    find: FIND_OPERATION,
+    notFound: say`Check operationId. ${FIND_OPERATION}`,
     arguments: {
       operationId: {
         listed: "From cancel_job.",
@@ -68,7 +80,8 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a recipe version's id`,
     use: say`Read it with get_recipe.`,
     collections: ["recipes", "recipe-versions"],
-    notFound: say`Check versionId. list_recipes shows what is offered.`,
+    find: say`list_recipes shows the versionId of each recipe, by name.`,
+    notFound: say`Check versionId. It may have expired: list_recipes shows the current offers.`,
     arguments: { versionId: recipeVersion, recipeVersionId: recipeVersion },
   },
   {
@@ -76,7 +89,8 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a processing request's id`,
     use: say`Read it with get_file_processing_request.`,
     collections: ["processing-requests"],
-    notFound: say`Check requestId. list_actions shows the requests that were made here.`,
+    find: FIND_REQUEST,
+    notFound: say`Check requestId. ${FIND_REQUEST}`,
     arguments: {
       requestId: {
         listed: "From request_file_processing.",
@@ -89,6 +103,7 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a file's id`,
     use: say`Make an input of it with register_input.`,
     collections: ["assets"],
+    find: say`No tool lists files: ${forReader("ask the user for the id", "use the id that you were given")}. ${OUTPUT}`,
     notFound: say`Check assetId: it names an original file, not an input, a job or a dataset version.`,
     arguments: { assetId: {} },
   },

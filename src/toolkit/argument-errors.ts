@@ -2,6 +2,7 @@
 
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
+import { idKindOf } from "../api-client/id-kinds.ts";
 import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
@@ -67,6 +68,8 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 const MAX_UNKNOWN = 20;
 const MAX_NAME = 200;
 
+const UNKNOWN = "UNKNOWN_ARGUMENT";
+
 function valueAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (key === undefined) return value;
   return typeof value === "object" && value !== null && Object.hasOwn(value, key)
@@ -116,14 +119,18 @@ function unknownErrors(
 ): readonly FieldError[] {
   const known = Object.keys(schemaOf(schema["properties"]));
   return keys.slice(0, MAX_UNKNOWN).map((key) => {
-    const other = nearMissTargets(tool, key, known).find((each) => valueAt(given, [each]) !== undefined);
+    const targets = nearMissTargets(tool, key, known);
+    const other = targets.find((each) => valueAt(given, [each]) !== undefined);
+    const remedy =
+      other !== undefined
+        ? `remove it, because ${other} is also given`
+        : targets.length > 0
+          ? `use ${joinWithOr(targets)}`
+          : `known: ${known.join(", ")}`;
     return {
       pointer: jsonPointer([...path, excerpt(key, MAX_NAME)]),
-      code: "UNKNOWN_ARGUMENT",
-      message:
-        other === undefined
-          ? `unknown argument; known: ${known.join(", ")}`
-          : `unknown argument; remove it, because ${other} is also given`,
+      code: UNKNOWN,
+      message: `unknown argument; ${remedy}`,
     };
   });
 }
@@ -169,14 +176,22 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   });
   const [first, ...others] = fieldErrors;
   if (others.length === 0 && first?.code === "REQUIRED" && first.pointer === "/workspaceId") throw noWorkspace();
-  const isNoRecipe = fieldErrors.some(
-    ({ pointer, code }) => /^\/(?:recipeVersionId|versionId)$/.test(pointer) && code !== "REQUIRED",
-  );
-  throw invalid(
-    name,
-    fieldErrors,
-    isNoRecipe ? say`list_recipes shows the versionId of each recipe, by name.` : undefined,
-  );
+  throw invalid(name, fieldErrors, findAdvice(fieldErrors));
+}
+
+/** Arguments that take the ids of files. `referenceId` also takes ids of other kinds. */
+const FILE_ARGUMENTS: ReadonlySet<string> = new Set(["referenceId", "files"]);
+
+/** Returns where the id comes from that a call lacks, or has in a wrong form. An id under another name is not lacking. */
+function findAdvice(fieldErrors: readonly FieldError[]): Text | undefined {
+  if (fieldErrors.some(({ code }) => code === UNKNOWN)) return undefined;
+  const kinds = fieldErrors.flatMap(({ pointer, code }) => {
+    const [, name = "", item] = /([^/]+?)(\/\d+)?$/.exec(pointer) ?? [];
+    const isList = name === "files" || name.endsWith("Ids");
+    if (isList !== (item !== undefined) && code !== "REQUIRED") return [];
+    return idKindOf(FILE_ARGUMENTS.has(name) ? "assetId" : name) ?? [];
+  });
+  return kinds[0]?.find;
 }
 
 /** Refuses the text "null" as an optional id, key, name or other text: no caller means it. Throws Failure (invalid_arguments). */

@@ -6,7 +6,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { formatUtc, parseDateTime } from "../contract/scalars.ts";
-import { join, own, quoted, raw, say, type Text } from "../core/text.ts";
+import { join, json, own, quoted, raw, say, type Text } from "../core/text.ts";
 import { parseExactJson } from "./exact-json.ts";
 import type { ToolResult } from "./results.ts";
 
@@ -80,10 +80,14 @@ const isAllStates = (name: string, value: unknown): boolean =>
   STATE_NAMES.has(name) &&
   /^\s*all\s*$/i.test(Array.isArray(value) && value.length === 1 ? String(value[0]) : String(value));
 
-/** A state's code or name; a number is its LGD code. */
-const readState: Rule = (value, { name }) => {
-  if (!STATE_NAMES.has(name)) return value;
+/** Arguments that take an LGD code. */
+const PLACE_NAMES: ReadonlySet<string> = new Set([...STATE_NAMES, "name", "names"]);
+
+/** A state's code or name. A number is the LGD code of a state or a district. */
+const readPlace: Rule = (value, { name }) => {
+  if (!PLACE_NAMES.has(name)) return value;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return String(value);
+  if (!STATE_NAMES.has(name)) return value;
   return typeof value === "string" && value.trim() !== "" ? value.trim() : value;
 };
 
@@ -199,11 +203,21 @@ function removeRepeatedIds(items: readonly unknown[], { name, notes }: Field): r
   return unique;
 }
 
-/** A list, a list as a JSON text, or its only item. A text is not split: "Lucknow, UP" is one name. */
+/** "AP, TG" as a list: the name of no state contains a comma. */
+function splitStates(value: unknown, { name, notes }: Field): unknown {
+  const [text, ...others] = Array.isArray(value) ? value : [value];
+  const isText = typeof text === "string" && others.length === 0 && !text.trimStart().startsWith("[");
+  if (!isText || !STATE_NAMES.has(name) || !text.includes(",")) return value;
+  const states = text.split(",").map((state) => state.trim());
+  notes.push(say`${name} ${quoted(text, MAX_NAME)} was read as ${json(states)}.`);
+  return states;
+}
+
+/** A list, a list as a JSON text, or its only item. A text is not split, except states: "Lucknow, UP" is one name. */
 const readList: Rule = (given, field) => {
   const { name, schema, notes } = field;
   const items = { name, schema: schemaOf(schema["items"]), notes };
-  const value = readPorts(given, field);
+  const value = splitStates(readPorts(given, field), field);
   const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
   const list = isJsonText ? parseExactJson(value) : value;
   if (Array.isArray(list))
@@ -218,7 +232,7 @@ const readList: Rule = (given, field) => {
 
 /** The table of rules, by the type that the listed schema has. Each rule gets the result of the rule before it. */
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
-  string: [readId, extractId, readState, foldEnum, readDate],
+  string: [readId, extractId, readPlace, foldEnum, readDate],
   integer: [readNumber, readYear, cap],
   number: [readNumber, cap],
   boolean: [readBoolean],
@@ -299,29 +313,33 @@ const PLACE = ["name", "names"];
 /** A value goes to the first listed argument that is not given and accepts it. No name has another meaning in its tool. */
 const NEAR_MISSES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   find_district: {
-    ...{ query: PLACE, queries: PLACE, district: PLACE, districts: PLACE, districtName: PLACE, place: PLACE },
-    ...{ states: ["state"], stateCode: ["state"], stateName: ["state"] },
+    ...{ query: PLACE, queries: PLACE, district: PLACE, districtName: PLACE, place: PLACE },
+    ...{ code: PLACE, lgdCode: PLACE, districtCode: PLACE, stateCode: ["state"], stateName: ["state"] },
   },
-  list_actions: { states: ["state"], status: ["state"] },
-  list_districts: { states: ["state"], stateCode: ["state"], stateName: ["state"] },
-  list_jobs: { state: ["states"], status: ["states"], since: ["createdSince"] },
-  rank_divisions: {
-    ...{ state: ["states"], stateCode: ["states"], stateName: ["states"] },
-    ...{ since: ["createdSince"], prefix: ["startsWith"] },
-  },
-  show_actions: { states: ["state"], status: ["state"] },
-  show_divisions: { state: ["states"], stateCode: ["states"], stateName: ["states"] },
+  list_actions: { status: ["state"] },
+  list_districts: { stateCode: ["state"], stateName: ["state"] },
+  list_jobs: { status: ["states"], since: ["createdSince"] },
+  rank_divisions: { stateCode: ["states"], stateName: ["states"], since: ["createdSince"], prefix: ["startsWith"] },
+  show_actions: { status: ["state"] },
+  show_divisions: { stateCode: ["states"], stateName: ["states"] },
 };
 
-const foldName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
+/** The same for `created_since`, `createdSince` and the plural. */
+const foldName = (name: string): string => name.toLowerCase().replaceAll(/[_-]|s$/g, "");
 
-/** The arguments of the tool that an unknown name may mean: those with the same letters (`created_since`), or those of the table. */
+/**
+ * The arguments of the tool that an unknown name may mean: those with the same letters (`created_since`, `jobId` for `jobIds`), those of the
+ * table, or its only id.
+ */
 export function nearMissTargets(tool: string, name: string, known: readonly string[]): readonly string[] {
   if (known.includes(name)) return [];
   const folded = foldName(name);
   const own = known.filter((each) => foldName(each) === folded);
+  if (own.length > 0) return own;
+  const ids = known.filter((each) => idKindOf(each) !== undefined);
+  if (folded === "id") return ids.length === 1 ? ids : [];
   const table = Object.entries((Object.hasOwn(NEAR_MISSES, tool) ? NEAR_MISSES[tool] : undefined) ?? {});
-  return own.length > 0 ? own : (table.find(([nearMiss]) => foldName(nearMiss) === folded)?.[1] ?? []);
+  return table.find(([nearMiss]) => foldName(nearMiss) === folded)?.[1] ?? [];
 }
 
 /** A single value as the list of one, for an argument that is not a list. */

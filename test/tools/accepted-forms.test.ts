@@ -57,6 +57,8 @@ const forms: readonly Forms[] = [
   ["find_district", "limit", 20, "20", 50],
   ["find_district", "names", ["Pune"], "Pune", '["Pune"]'],
   ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
+  ["find_district", "name", "490", 490],
+  ["find_district", "names", ["490", "Pune"], [490, "Pune"]],
   ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT", "tehsils", "Taluks", "mandals"],
   ["rank_divisions", "level", "district", "districts"],
   ["rank_divisions", "level", "state", "States"],
@@ -64,6 +66,8 @@ const forms: readonly Forms[] = [
   ["run_job", "inputs", [{ port: "p", inputId: "micinput_1" }], { p: "micinput_1" }],
   ["run_jobs", "files", [file], [file, ` ${file}`], file],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
+  ["rank_divisions", "states", ["AP", "TG"], "AP,TG", ["AP, TG"]],
+  ["list_jobs", "states", ["FAILED", "PAUSED"], "failed, PAUSED"],
   ["rank_divisions", "min", 1, "1"],
   ["save_table", "source", "list_districts", "LIST_DISTRICTS"],
   ["save_table", "arguments", { state: "GA" }, '{"state":"GA"}'],
@@ -90,6 +94,11 @@ describe("argument forms", () => {
     ["register_input", { fileId: "devsignfile_1" }, { referenceId: "devsignfile_1", inputKind: "M4_FILE" }],
     ["register_input", { fileId: "dataset" }, { referenceId: "dataset" }],
     ["run_jobs", { fileIds: [file] }, { files: [file] }],
+    ["get_job", { id: "micjob_1" }, { jobId: "micjob_1" }],
+    ["get_job", { jobIds: ["micjob_1"] }, { jobId: "micjob_1" }],
+    ["get_recipe", { id: recipe }, { versionId: recipe }],
+    ["wait_for_jobs", { job_id: "micjob_1" }, { jobIds: ["micjob_1"] }],
+    ["wait_for_jobs", { ids: ["micjob_1", "micjob_2"] }, { jobIds: ["micjob_1", "micjob_2"] }],
     ["list_jobs", none("limit", "cursor", "states", "createdSince", "unretried", "view"), {}],
     ["find_district", none("names", "state", "limit", "waitSeconds"), {}],
     ["rank_divisions", { states: "all" }, {}],
@@ -145,6 +154,7 @@ const nearMisses: readonly (readonly [tool: string, given: Args, exact: Args])[]
   ["list_districts", { states: ["GA"] }, { state: "GA" }],
   ["list_districts", { stateCode: 36 }, { state: "36" }],
   ["find_district", { query: "Pune" }, { name: "Pune" }],
+  ["find_district", { lgdCode: 490 }, { name: "490" }],
   ["find_district", { district: ["Pune", "Goa"] }, { names: ["Pune", "Goa"] }],
   ["find_district", { district_name: "Pune", states: "MH" }, { name: "Pune", state: "MH" }],
   ["rank_divisions", { ...byMandals, state: "Telangana" }, { ...byMandals, states: ["Telangana"] }],
@@ -174,7 +184,8 @@ type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 const jobId = "micjob_1";
 const noDate = /^\/createdSince: must be a date or a date-time, for example/;
 const noName = /^\/name: give name, or names for several$/;
-const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions$/;
+const noSource =
+  /^\/source: must be list_jobs, list_districts or rank_divisions; for list_states use rank_divisions with level state$/;
 const noList = /^\/inputs: must be a list, not a string$/;
 const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
 const goa = { source: "list_districts", arguments: { state: "GA" }, fileName: "a" };
@@ -234,7 +245,9 @@ const refused: readonly Refused[] = [
   ["list_jobs", { view: "short" }, /^\/view: must be summary or full$/, { view: "summary" }],
   ["list_jobs", { createdSince: "2026-13-45" }, noDate, midnight],
   ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
-  ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
+  ["cancel_job", { id: jobId, reason: "done" }, /^\/id: unknown argument; use jobId$/, { jobId, reason: "done" }],
+  ["cancel_job", { jobIds: [jobId], reason: "x" }, /^\/jobIds: unknown argument; use jobId$/, { jobId, reason: "x" }],
+  ["get_job", { identifier: jobId }, /^\/identifier: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
   ["get_job", { jobId, waitSeconds: -5 }, /^\/waitSeconds: must be at least 0$/, { jobId, waitSeconds: 0 }],
   ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must have at least 1 item$/, { jobIds: [jobId], waitSeconds: 0 }],
