@@ -55,7 +55,7 @@ async function withPorts(
   const offer = inputs.some(({ port }) => port === undefined) ? await readOffer(versionId, ctx) : undefined;
   return inputs.map((input) => ({
     ...input,
-    port: input.port ?? onlyPort(offer, say`Call again with a port for each input.`),
+    port: input.port ?? onlyPort(offer, inputs.length, say`Call again with a port for each input.`),
   }));
 }
 
@@ -79,7 +79,7 @@ export const runJob = defineTool({
         .array(requestedInput)
         .min(1)
         .max(MAX_BINDINGS)
-        .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
+        .refine((inputs) => areUnique(inputs.flatMap(({ port = [] }) => port)), { error: "must have unique ports" })
         .refine(
           (inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))),
           { error: "must name each input once" },

@@ -65,7 +65,7 @@ type RunManyArguments = z.output<typeof input>;
 /** Throws Failure if the recipe has several ports or could not be read, or if the parameters do not fit. */
 async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<string> {
   const offer = await readOffer(args.recipeVersionId, ctx);
-  const port = args.port ?? onlyPort(offer, say`Call run_job for each file instead, with an input for each port.`);
+  const port = args.port ?? onlyPort(offer, 1, say`Call run_job for each file instead, with an input for each port.`);
   const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
   await validateAgainstOffer(offer, job, say`The jobs do not fit the recipe.`, "inputs", ctx);
   return port;

@@ -28,7 +28,9 @@ export const saveTable = defineTool({
   searchHint: "export, csv, spreadsheet, excel",
   effect: "save",
   input: z.strictObject({
-    source: z.enum(["list_jobs", "list_districts", "rank_divisions"]),
+    source: z.enum(["list_jobs", "list_districts", "rank_divisions"], {
+      error: "for list_states use rank_divisions with level state",
+    }),
     arguments: jsonObject.describe("Arguments of that call."),
     fileName: fileNameSchema.describe("For example jobs.csv."),
   }),

@@ -163,6 +163,8 @@ export async function runToolCall(
       );
   } catch (error) {
     if (timeout?.aborted) noteStop();
+    if (error instanceof Failure && error.facts.kind === "invalid_arguments" && error.facts.next === undefined)
+      throw error.with({ next: say`mic-mcp call ${tool.name} --help shows its arguments.` });
     throw signal.aborted && !(error instanceof Failure) ? abortFailure(signal) : error;
   } finally {
     progress.end();

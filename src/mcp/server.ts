@@ -134,7 +134,8 @@ export async function createServer(
       });
     const hidden = tools.find(({ name }) => name === params.name);
     const names = visibleTools(context).map(({ name }) => name);
-    const why = hidden ? reasonNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
+    const fileLead = /file/i.test(params.name) ? ". No tool lists files: ask the user for the id" : "";
+    const why = hidden ? reasonNotOffered(hidden, config) : `the tools are: ${names.join(", ")}${fileLead}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${formatToken(params.name)}: ${why}`);
   });
   serveResources(server, runtime, protocolEra);

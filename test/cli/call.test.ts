@@ -85,8 +85,11 @@ test("a failure is printed on stderr, and with --json on stdout, with exit code 
   const forProgram = await type("call", "get_job", "jobId=none", "--json");
   expect(forProgram.code).toBe(1);
   expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
-  const missing = await type("call", "get_job");
-  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
+  const missing = await type("call", "list_districts");
+  expect(missing.code).toBe(2);
+  expect(missing.stderr).toMatch(
+    /\/state: is missing[\s\S]*Next: mic-mcp call list_districts --help shows its arguments\.$/m,
+  );
 });
 
 test("after kill -9 the same command resumes the action, and the API has executed it once", async () => {

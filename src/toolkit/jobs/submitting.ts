@@ -3,12 +3,13 @@
 import type * as z from "zod/v4";
 import { type InputReference, type InputReferences, identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import { InputBinding } from "../../contract/endpoints/bodies.ts";
+import { InputBinding, MAX_BINDINGS } from "../../contract/endpoints/bodies.ts";
 import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
+import { countPart } from "../../core/counts.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { join, quoted, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
@@ -298,13 +299,15 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   return await submit(run, bindings.sort(compareByPort));
 }
 
-/** Returns the recipe's only port. Throws Failure if it has several, or if the recipe could not be read. */
-export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: Text): string {
-  const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
-  if (only !== undefined && others.length === 0 && InputBinding.shape.port.safeParse(only).success) return only;
-  throw others.length === 0
-    ? invalidArguments(say`The recipe's port could not be read.`, [], say`Call again with port.`)
-    : invalidArguments(say`The recipe has ${others.length + 1} ports.`, [], ifSeveral);
+/** Returns the recipe's only port, for one input. Throws Failure if it has several, or if the recipe could not be read. */
+export function onlyPort(offer: RecipeOffer | undefined, inputs: number, ifSeveral: Text): string {
+  const ports = offer?.recipe.inputs.map(({ name }) => name) ?? [];
+  const [only, ...others] = ports;
+  if (only === undefined || (others.length === 0 && !InputBinding.shape.port.safeParse(only).success))
+    throw invalidArguments(say`The recipe's port could not be read.`, [], say`Call again with port.`);
+  if (others.length === 0 && inputs === 1) return only;
+  const names = join(ports.slice(0, MAX_BINDINGS), ", ");
+  throw invalidArguments(say`The recipe has ${countPart(ports.length, "port")}: ${names}.`, [], ifSeveral);
 }
 
 /** Registers the files, submits the job and waits for it. `inputNote`: files that were registered again. Throws Failure. */
