@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createCatalog } from "../../src/geography/catalog.ts";
 import { CONCURRENCY, createLimiter, REDUCED_RATE_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
+import { createVirtualTime } from "../support/virtual-time.ts";
 import { httpFailure } from "./fake-service.ts";
-import { createVirtualTime } from "./virtual-time.ts";
 
 const NEVER_ABORTED = new AbortController().signal;
 setMaxListeners(0, NEVER_ABORTED);

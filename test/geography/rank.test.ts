@@ -5,9 +5,9 @@ import type { State } from "../../src/contract/playground.ts";
 import { readRecord } from "../../src/core/package-files.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { type RankingQuery, rankDistricts, rankStates } from "../../src/geography/rank.ts";
+import { createVirtualTime } from "../support/virtual-time.ts";
 import { createFakePlayground, type FakeState, toCountry } from "./fake-service.ts";
 import { emulatedDistricts, knownCountry } from "./known-country.ts";
-import { createVirtualTime } from "./virtual-time.ts";
 
 const catalogs: fc.Arbitrary<readonly FakeState[]> = fc
   .array(fc.array(fc.nat(20), { maxLength: 6 }), { minLength: 1, maxLength: 12 })

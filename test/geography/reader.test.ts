@@ -5,6 +5,7 @@ import { renderCatalogTsv } from "../../src/geography/catalog-tsv.ts";
 import { type Country, computeCoverage, summarizeVintage } from "../../src/geography/country.ts";
 import { answerForAllStates } from "../../src/geography/districts.ts";
 import { createGeography, type GatherResult } from "../../src/geography/geography.ts";
+import { createVirtualTime } from "../support/virtual-time.ts";
 import {
   CALL_MS,
   countMandals,
@@ -15,7 +16,6 @@ import {
   readCountry,
   testCountry,
 } from "./fake-service.ts";
-import { createVirtualTime } from "./virtual-time.ts";
 
 function setUp(perMinute = 28) {
   const time = createVirtualTime();

@@ -19,6 +19,7 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough, runCount } from "../support/thorough.ts";
+import { createVirtualTime } from "../support/virtual-time.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import {
   CALL_MS,
@@ -28,7 +29,6 @@ import {
   readCountry,
   testCountry,
 } from "./fake-service.ts";
-import { createVirtualTime } from "./virtual-time.ts";
 
 const BASE_URL = "https://service.example";
 const FILE = "geography.sqlite";

@@ -1,4 +1,4 @@
-// Records the results of one tool: with an emulator whose clock is stopped, and the real server with a real client.
+// Records the results of one tool: with an emulator and the real server, whose clocks are stopped, and a real client.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { Service } from "../emulator/service.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
 import { type CallResult, readResult } from "../support/results.ts";
+import { stopClock } from "../support/stopped-clock.ts";
 import { normalizer } from "./normalize.ts";
 import type { RecordedResult } from "./page.ts";
 
@@ -108,8 +109,9 @@ export class Recorder {
   }
 }
 
-/** Runs the scenario with a new emulator and a new server. */
+/** Runs the scenario with a new emulator and a new server. One at a time: the process has one clock. */
 export async function recordScenario(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
+  const startClock = stopClock("2026-03-02T10:00:00.000Z");
   const clock = createManualClock();
   const emulator = await startEmulator({ clock, seed: "golden" });
   const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-golden-"));
@@ -130,5 +132,6 @@ export async function recordScenario(tool: string, scenario: Scenario): Promise<
   } finally {
     await emulator.close();
     await rm(downloads, { recursive: true, force: true });
+    startClock();
   }
 }

@@ -42,14 +42,17 @@ const REFERENCES = ["get_operation", "get_usage", "cancel_job"];
 
 const recordings = new Map<string, Promise<readonly RecordedResult[]>>();
 
+let previous: Promise<unknown> = Promise.resolve();
+
 function recordedStates(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
-  const states = recordings.get(tool) ?? recordScenario(tool, scenario);
+  const states = recordings.get(tool) ?? previous.then(() => recordScenario(tool, scenario));
   recordings.set(tool, states);
+  previous = states.catch(() => undefined);
   return states;
 }
 
 for (const [tool, scenario] of Object.entries(scenarios))
-  test.concurrent(`${tool} returns the reviewed texts`, async ({ expect }) => {
+  test(`${tool} returns the reviewed texts`, async () => {
     const earlierTools = REFERENCES.includes(tool) ? REFERENCES.slice(0, REFERENCES.indexOf(tool)) : REFERENCES;
     const earlier = await Promise.all(earlierTools.map((name) => recordedStates(name, scenarios[name] ?? scenario)));
     const page = renderPage(tool, await recordedStates(tool, scenario), earlier.flat());

@@ -11,16 +11,17 @@ export interface VirtualTime extends Timing {
   /** Advances the clock until the work is done. Throws if no sleep is pending. */
   runUntil<T>(work: Promise<T>): Promise<T>;
   advance(ms: number): Promise<void>;
+  /** Ends the next sleep if it is due by `untilAt`. Returns false if there is none. */
+  wakeNext(untilAt: number): boolean;
   /** Sets the clock back, without an effect on the remaining time of pending sleeps. */
   setBack(ms: number): void;
 }
 
 /** An answer about all states is computed in about as many turns of the event loop. */
 const MAX_IDLE_ROUNDS = 100;
-const START = Date.parse("2026-11-20T20:00:00.000Z");
 
-export function createVirtualTime(): VirtualTime {
-  let nowMs = START;
+export function createVirtualTime(startAt = "2026-11-20T20:00:00.000Z"): VirtualTime {
+  let nowMs = Date.parse(startAt);
   let pendingTimers: Timer[] = [];
 
   const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -41,7 +42,6 @@ export function createVirtualTime(): VirtualTime {
       pendingTimers.push(timer);
     });
 
-  /** Ends the next sleep if it is due by `untilAt`. Returns false if there is none. */
   function wakeNext(untilAt: number): boolean {
     const [next] = [...pendingTimers].sort((a, b) => a.at - b.at);
     if (next === undefined || next.at > untilAt) return false;
@@ -56,6 +56,7 @@ export function createVirtualTime(): VirtualTime {
     clockMs: () => nowMs,
     random: () => 0.5,
     sleep,
+    wakeNext,
     async runUntil(work) {
       let isDone = false;
       work
