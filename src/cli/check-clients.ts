@@ -1,14 +1,30 @@
-// Checks the entries that `mic-mcp install` wrote into the configurations of MCP clients, for `mic-mcp doctor`.
+// Checks the entries of this server in the configurations of MCP clients, for `mic-mcp doctor`: their files, or their URL and token.
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import type { Transport } from "../api-client/transport.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
-import { type Check, failedCheck, passedCheck } from "./checks.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
+import { CHECK_LIMIT_MS, type Check, failedCheck, passedCheck } from "./checks.ts";
 import { CLIENTS, configurationPaths, readIfExists, readServers, thisMachine } from "./client-files.ts";
 import { INSTALL_CLIENTS } from "./commands.ts";
 
+type Entry = Readonly<Record<string, unknown>>;
+
+interface Facts {
+  readonly environment: NodeJS.ProcessEnv;
+  /** The file with the token of `serve --http`. */
+  readonly tokenFile: string;
+  /** Undefined with --offline. */
+  readonly transport: Transport | undefined;
+}
+
+/** The field is called httpUrl in Gemini CLI. */
+const urlOf = ({ url, httpUrl = url }: Entry): string | undefined =>
+  typeof httpUrl === "string" && URL.canParse(httpUrl) ? httpUrl : undefined;
+
 /** Returns the paths that no longer exist, and the command that renews the entry. Other fields may contain secrets. */
-function examineEntry(client: string, name: string, { command, args }: Readonly<Record<string, unknown>>) {
+function examineEntry(client: string, name: string, { command, args }: Entry) {
   const words = Array.isArray(args) ? args : [];
   // The command and the program; an entry that npx starts has no path.
   const paths = [command, words[0]].filter((path) => typeof path === "string").filter(isAbsolute);
@@ -17,31 +33,71 @@ function examineEntry(client: string, name: string, { command, args }: Readonly<
   return { missing, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
 }
 
-async function checkFile(client: (typeof INSTALL_CLIENTS)[number], path: string) {
+/** The variable whose value the client sends as its bearer token. Undefined if it sends none, or the token from another place. */
+function tokenVariableOf({ bearer_token_env_var: variable, headers }: Entry): string | undefined {
+  if (typeof variable === "string") return variable;
+  const header = isJsonObject(headers) ? headers["Authorization"] : undefined;
+  return typeof header === "string" ? /\$\{?(?:env:)?(\w+)\}?$/.exec(header)?.[1] : undefined;
+}
+
+/** The client connects to a server that the user starts. */
+async function checkConnection(
+  client: string,
+  { name, url, entry }: { readonly name: string; readonly url: string; readonly entry: Entry },
+  { environment, tokenFile, transport }: Facts,
+): Promise<Check> {
+  const variable = tokenVariableOf(entry);
+  const token = (variable !== undefined && environment[variable]) || undefined;
+  const { origin, port, hostname } = new URL(url);
+  // A GET of the URL itself would open a stream.
+  const { pathname: path } = new URL("healthz", url);
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const limits = { maxBytes: 1 << 20, timeoutMs: CHECK_LIMIT_MS, signal: new AbortController().signal };
+  const isUnset = variable !== undefined && token === undefined;
+  const unset = isUnset ? `; ${variable} is not set` : "";
+  const isLocal = isLoopbackHost(hostname);
   try {
-    const found = Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(
-      ([name, entry]) => (/^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : []),
+    const status = (await transport?.exchange({ method: "GET", origin, path, headers }, limits))?.status;
+    const isRefused = token !== undefined && status === 401;
+    const wrong = isRefused ? `; the token in ${variable} is not the server's` : unset;
+    const detail = `${name} connects to ${url}: ${status === undefined ? "not checked" : `HTTP ${status}`}${wrong}`;
+    if (!isUnset && !isRefused) return passedCheck(client, detail);
+    const set = isLocal ? `export ${variable}="$(cat ${tokenFile})"` : `Set ${variable}`;
+    return failedCheck(client, detail, `${set}, and start the client from that shell`);
+  } catch (error) {
+    const start = isLocal ? `mic-mcp serve --http --port ${port}` : "Check the URL, or start its server.";
+    return failedCheck(client, `${name} connects to ${url}: ${errorMessage(error)}${unset}`, start);
+  }
+}
+
+async function checkFile(client: (typeof INSTALL_CLIENTS)[number], path: string, facts: Facts) {
+  try {
+    const entries = Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(
+      ([name, entry]) => (/^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry, url: urlOf(entry) }] : []),
     );
-    if (found.length === 0) return [];
+    const connections = entries.flatMap(({ url, ...each }) => (url === undefined ? [] : [{ ...each, url }]));
+    const checks = await Promise.all(connections.map((each) => checkConnection(client, each, facts)));
+    const found = entries.filter(({ url }) => url === undefined);
+    if (found.length === 0) return checks;
     const examined = found.map(({ name, entry }) => examineEntry(client, name, entry));
     const stale = examined.filter(({ missing }) => missing.length > 0);
     const names = found.map(({ name }) => name).join(", ");
-    if (stale.length === 0) return [passedCheck(client, `starts mic-mcp (${names} in ${path})`)];
+    if (stale.length === 0) return [...checks, passedCheck(client, `starts mic-mcp (${names} in ${path})`)];
     const missing = [...new Set(stale.flatMap((entry) => entry.missing))].join(" and ");
     const fix = stale.map((entry) => entry.fix).join(" && ");
-    return [failedCheck(client, `${path} names ${missing}, which does not exist`, fix)];
+    return [...checks, failedCheck(client, `${path} names ${missing}, which does not exist`, fix)];
   } catch (error) {
     return [passedCheck(client, `not checked: ${path}: ${errorMessage(error)}`)];
   }
 }
 
-export async function checkClients(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
-  const machine = await thisMachine(environment).catch(() => undefined);
+export async function checkClients(facts: Facts): Promise<readonly Check[]> {
+  const machine = await thisMachine(facts.environment).catch(() => undefined);
   if (machine === undefined) return [];
   const checks = INSTALL_CLIENTS.map(async (client) => {
     try {
       const paths = configurationPaths(client, machine);
-      return (await Promise.all(paths.map((path) => checkFile(client, path)))).flat();
+      return (await Promise.all(paths.map((path) => checkFile(client, path, facts)))).flat();
     } catch (error) {
       return [passedCheck(client, `not checked: ${errorMessage(error)}`)];
     }

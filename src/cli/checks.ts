@@ -38,7 +38,7 @@ export const passedCheck = (name: string, detail: string): Check => ({ name, ok:
 export const failedCheck = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
 
 /** Each check makes only one attempt, because the user waits for the result. */
-const CHECK_LIMIT_MS = 5_000;
+export const CHECK_LIMIT_MS = 5_000;
 export const createCallContext = () => ({
   signal: new AbortController().signal,
   deadlineAt: systemTiming.clockMs() + CHECK_LIMIT_MS,
@@ -93,17 +93,7 @@ export async function checkKeychain(keychain: Keychain | undefined, { keychain: 
 }
 
 export const checkBaseUrl = (identity: Identity): Promise<Check> =>
-  Promise.resolve(identity.baseUrl()).then(
-    (url) => passedCheck("base URL", url),
-    (error: unknown) => {
-      const check = checkFromError("base URL", error);
-      if (!(error instanceof Failure) || error.facts.kind !== "not_configured") return check;
-      return {
-        ...check,
-        fix: "To try mic-mcp without an account, run mic-mcp demo. To use the MIC API, run mic-mcp login, or set MIC_BASE_URL.",
-      };
-    },
-  );
+  runCheck("base URL", async () => await identity.baseUrl());
 
 export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =>
   runCheck("token", async () => {

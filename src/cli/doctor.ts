@@ -68,6 +68,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
   const { redactor } = runtime;
   // A stored token would not show that the credentials are still valid.
   const freshTokens = createTokens({ identity, transport, timing: systemTiming, redactor });
+  const { httpTokenFile } = await import("../transports/http/token.ts");
   try {
     const settings = await collectSettings(given, keychain, composed.journal);
     const basicChecks = [
@@ -103,7 +104,11 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
       ...network,
       ...folders,
       checkProxy(environment, network),
-      ...(await checkClients(environment)),
+      ...(await checkClients({
+        environment,
+        tokenFile: httpTokenFile(config.stateDir),
+        transport: options.offline ? undefined : transport,
+      })),
     ];
     return {
       settings: JSON.parse(redactor.redact(JSON.stringify(settings))),

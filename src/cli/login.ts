@@ -14,7 +14,13 @@ import { Failure } from "../core/failure.ts";
 import { mapData, say } from "../core/text.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { createIdentity } from "../credentials/identity.ts";
-import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
+import {
+  COMMAND_LIMIT_MS,
+  type Keychain,
+  KeychainError,
+  openKeychain,
+  WITHOUT_KEYCHAIN,
+} from "../credentials/keychain/keychain.ts";
 import {
   canStoreLogin,
   readLogin,
@@ -152,10 +158,7 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
   try {
     return await work(keychain);
   } catch (error) {
-    if (!(error instanceof KeychainError)) throw error;
-    throw new Error(
-      `${error.message}. ${error.fix} Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET_FILE (or MIC_CLIENT_SECRET) in the server's environment. Run mic-mcp doctor for details.`,
-    );
+    throw error instanceof KeychainError ? new Error(`${error.message}. ${error.fix}`) : error;
   } finally {
     keychain.close();
   }
@@ -165,7 +168,7 @@ export const login: RunCommand<"login"> = async (args, environment) => {
   const flags = readFlags(args);
   const config = readProfileConfig(environment, flags.profile);
   const { profile } = config;
-  const off = "the login cannot be stored. Unset MIC_KEYCHAIN, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.";
+  const off = `the login cannot be stored. Unset MIC_KEYCHAIN to store it. ${WITHOUT_KEYCHAIN}`;
   return await withKeychain(config, off, async (keychain) => {
     // A keychain that cannot be used is reported before the user types a secret.
     const stored = await readLogin(keychain, profile);
@@ -186,12 +189,21 @@ export const login: RunCommand<"login"> = async (args, environment) => {
   });
 };
 
+/** A machine without a keychain stores no login. Throws KeychainError. */
+async function removeStored(keychain: Keychain, profile: string | undefined) {
+  try {
+    const stored = await readLogin(keychain, profile);
+    return { from: stored?.baseUrl, removed: await removeLogin(keychain, profile) };
+  } catch (error) {
+    if (!(error instanceof KeychainError) || error.kind !== "absent") throw error;
+    return { from: undefined, removed: { login: false, tokens: 0 } };
+  }
+}
+
 export const logout: RunCommand<"logout"> = async ({ values }, environment) => {
   const config = readProfileConfig(environment, values.profile);
   return await withKeychain(config, "the keychain is off, so nothing can be removed from it.", async (keychain) => {
-    const stored = await readLogin(keychain, config.profile);
-    const removed = await removeLogin(keychain, config.profile);
-    const origin = stored ? ` from ${stored.baseUrl}` : "";
+    const { from, removed } = await removeStored(keychain, config.profile);
     const parts = [
       ...(removed.login ? ["credentials"] : []),
       ...(removed.tokens > 0 ? [`tokens: ${removed.tokens}`] : []),
@@ -200,8 +212,8 @@ export const logout: RunCommand<"logout"> = async ({ values }, environment) => {
       values.json,
       parts.length === 0
         ? "Nothing was stored."
-        : `Logged out${origin}. Removed from the OS keychain: ${parts.join(", ")}.`,
-      { baseUrl: stored?.baseUrl, profile: config.profile ?? "default", removed },
+        : `Logged out${from === undefined ? "" : ` from ${from}`}. Removed from the OS keychain: ${parts.join(", ")}.`,
+      { baseUrl: from, profile: config.profile ?? "default", removed },
     );
     return 0;
   });

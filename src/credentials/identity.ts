@@ -7,7 +7,7 @@ import { type Failure, notConfigured } from "../core/failure.ts";
 import { isSecureUrl } from "../core/loopback.ts";
 import { ask, forReader, own, type Part, raw, say, type Text } from "../core/text.ts";
 import { readClientSecret } from "./client-secret.ts";
-import { describeHelp, type Keychain, KeychainError } from "./keychain/keychain.ts";
+import { describeHelp, type Keychain, KeychainError, WITHOUT_KEYCHAIN } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
@@ -144,14 +144,23 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 
   /** Suggests `mic-mcp login` only if there is a keychain. */
-  function missingSettingFailure(what: Text, variables: Part): Failure {
+  function missingSettingFailure(
+    what: Text,
+    variables: "MIC_BASE_URL" | "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
+  ): Failure {
     const profile = settings.profile === undefined ? undefined : raw(settings.profile);
     return noKeychainReason === undefined
       ? notConfigured(
           say`${what}${profile && say` (profile ${profile})`}.`,
-          say`${ask("Run")} mic-mcp login${profile && say` --profile ${profile}`}, set ${variables}, or ${OR_EMULATE}.`,
+          say`${ask("Run")} mic-mcp login${profile && say` --profile ${profile}`}, set ${own(variables)}, or ${OR_EMULATE}.`,
         )
-      : notConfigured(say`${what}, and ${noKeychainReason}.`, say`${ask("Set")} ${variables}, or ${OR_EMULATE}.`);
+      : notConfigured(
+          say`${what}, and ${noKeychainReason}.`,
+          say`${forReader(
+            `Ask the user to set ${variables}, or start the server with --emulator.`,
+            `Add --emulator to try it without an account. ${WITHOUT_KEYCHAIN}`,
+          )}`,
+        );
   }
 
   const recentLogin = (): StoredLogin | undefined =>
@@ -162,7 +171,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     if (login) return login.baseUrl;
     throw missingSettingFailure(
       say`The MIC API is not configured: there is no MIC_BASE_URL and no stored login`,
-      own("MIC_BASE_URL"),
+      "MIC_BASE_URL",
     );
   }
 
@@ -175,7 +184,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     if (!credentials)
       throw missingSettingFailure(
         say`This operation needs an access token, and no client credentials are configured`,
-        own("MIC_CLIENT_ID and MIC_CLIENT_SECRET"),
+        "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
       );
     // A stored secret is sent only to the API that it was stored for.
     if (!settings.credentials && login && settings.baseUrl !== undefined && settings.baseUrl !== login.baseUrl)

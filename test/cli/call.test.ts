@@ -45,7 +45,7 @@ test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show",
   async (...args) => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
-    expect(stderr).toMatch(/not_configured[\s\S]*Next: Set MIC_BASE_URL, or add --emulator to try it/);
+    expect(stderr).toMatch(/not_configured[\s\S]*Next: Add --emulator to try it .*: MIC_BASE_URL=/);
   },
 );
 

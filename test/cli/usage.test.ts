@@ -253,9 +253,11 @@ testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is
   expect(plain.screen()).not.toContain("\u001b[");
   const { stdout } = await run(["doctor"]);
   expect(stdout).not.toContain("\u001b");
+  // Without a keychain, mic-mcp login cannot help.
   expect(stdout).toMatch(
-    /^FAIL base URL .*\n +-> .*run mic-mcp demo\..* run mic-mcp login, or set MIC_BASE_URL[\s\S]*Some checks failed/m,
+    /^FAIL base URL .*\n +-> Add --emulator .*: MIC_BASE_URL=\S+ MIC_.*[\s\S]*Some checks failed/m,
   );
+  expect(stdout).not.toContain("mic-mcp login");
 });
 
 testUnless(

@@ -4,11 +4,13 @@ import { constants } from "node:fs";
 import { copyFile, cp, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { decideLaunch } from "../../src/cli/launch.ts";
+import { launchHttp } from "../mcp/http/server.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { homeVariables } from "../support/empty-home.ts";
+import { refusingBaseUrl } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, posixMissing } from "../support/unless.ts";
 
@@ -70,6 +72,28 @@ describeUnless(posixMissing, "after an upgrade of Node that removes the folder o
     expect(line).toContain(`${node}, which does not exist`);
     expect(fix).toMatch(/-> mic-mcp install cursor --emulator$/);
   });
+});
+
+test("doctor says what it finds at the URL of an entry, and whether the variable of its token is set", async () => {
+  const home = await realpath(await folderForTest());
+  const server = await launchHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: "t0ken-0123456789" } });
+  onTestFinished(() => server.kill());
+  const headers = { Authorization: "Bearer $TOKEN_OF_MIC" };
+  await mkdir(join(home, ".codex"));
+  await mkdir(join(home, ".cursor"));
+  const [config, file] = [join(home, ".codex", "config.toml"), join(home, ".cursor", "mcp.json")];
+  await writeFile(config, `[mcp_servers.mic]\nurl = "${server.url}"\nbearer_token_env_var = "TOKEN_OF_MIC"\n`);
+  await writeFile(file, JSON.stringify({ mcpServers: { mic: { url: await refusingBaseUrl(), headers } } }));
+  const refused = /^FAIL cursor .* mic connects to http:\S+: .*ECONNREFUSED.*\n +-> mic-mcp serve --http --port \d+$/m;
+  for (const [token, codex] of [
+    ["", /^FAIL codex .* HTTP 401; TOKEN_OF_MIC is not set\n +-> export TOKEN_OF_MIC="\$\(cat .*http-token\)"/m],
+    ["wrong-0123456789", /^FAIL codex .* HTTP 401; the token in TOKEN_OF_MIC is not the server's$/m],
+    ["t0ken-0123456789", /^ok +codex .* connects to http:\S+: HTTP 200$/m],
+  ] as const) {
+    const { stdout } = await run(["doctor", "--emulator"], { env: { HOME: home, TOKEN_OF_MIC: token } });
+    expect(stdout).toMatch(codex);
+    expect(stdout).toMatch(refused);
+  }
 });
 
 /** The installed files on each system: the path in PATH, and the real path of this version. */

@@ -45,7 +45,7 @@ export class KeychainError extends Error {
   }
 
   get fix(): string {
-    return describeFix(this.kind);
+    return `${describeFix(this.kind)} ${WITHOUT_KEYCHAIN}`;
   }
 }
 
@@ -98,20 +98,23 @@ export function describeHelp(platform: NodeJS.Platform = process.platform) {
   }
 }
 
+/** The settings of docs/use/clients.md, "Credentials without a keychain", for a person at a terminal. */
+export const WITHOUT_KEYCHAIN =
+  "Without a keychain, write the client secret to a file that only you can read (chmod 600), and set in your shell and in the env of the client's entry: MIC_BASE_URL=https://service.example MIC_CLIENT_ID=… MIC_CLIENT_SECRET_FILE=/home/me/.config/mic-mcp/secret MIC_WORKSPACE_ID=micws_…";
+
 export function describeFix(kind: KeychainErrorKind, platform?: NodeJS.Platform): string {
   const { unlock, respond } = describeHelp(platform);
-  const without = "set MIC_KEYCHAIN=off and credentials in the environment";
   switch (kind) {
     case "absent":
-      return `Install one (on Debian: apt install gnome-keyring dbus), or ${without}.`;
+      return "Install one (on Debian: apt install gnome-keyring dbus).";
     case "unusable":
-      return `Install mic-mcp again with its optional packages (npm install --include=optional), or ${without}.`;
+      return "Install mic-mcp again with its optional packages (npm install --include=optional).";
     case "locked":
       return `To unlock it, ${unlock}.`;
     case "silent":
       return `To continue, ${respond}.`;
     case "failed":
-      return `Try again. If it fails again, ${respond}, or ${without}.`;
+      return `Try again. If it fails again, ${respond}.`;
   }
 }
 

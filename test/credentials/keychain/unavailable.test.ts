@@ -112,7 +112,7 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         runKeychainCheck({}),
         runKeychainCheck({ MIC_KEYCHAIN: "require" }),
         login(session, { baseUrl: stub.baseUrl, clientId: "another" }),
-        run(["logout"], { env: session.env }),
+        ...(state === "absent" ? [] : [run(["logout"], { env: session.env })]),
       ]);
       expect(settings.keychain, what).toMatchObject({ state, detail: expect.stringMatching(message) });
       expect(check, what).toMatchObject(fix ? { ok: false, fix: expect.stringMatching(fix) } : { ok: true });
@@ -122,6 +122,9 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         expect(stderr, what).toMatch(message);
         expect(stderr, what).toContain("MIC_CLIENT_SECRET");
       }
+      // There is nothing to remove.
+      if (state === "absent")
+        expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stdout: "Nothing was stored.\n" });
       if (state !== "locked") return;
       await session.unlock();
       expect(await readSettings(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
