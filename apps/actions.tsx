@@ -42,7 +42,7 @@ function Resolve({
 }
 
 function Action({ action, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
-  const { tool, key, state, targetId, createdId, code, attempts, updatedAt, text, note } = action;
+  const { tool, key, state, targetId, createdId, code, timesSent, updatedAt, text, note } = action;
   return (
     <li class={isResolved(action) ? "action" : "action unresolved"}>
       <p class="line">
@@ -75,10 +75,10 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
             <dd>{note}</dd>
           </>
         )}
-        {attempts > 1 && (
+        {timesSent > 1 && (
           <>
             <dt>sent</dt>
-            <dd>{attempts} times, under the same key</dd>
+            <dd>{timesSent} times, under the same key</dd>
           </>
         )}
       </dl>

@@ -11,7 +11,7 @@ export interface ActionShown {
   readonly targetId: string;
   readonly createdId: string;
   readonly code: string;
-  readonly attempts: number;
+  readonly timesSent: number;
   readonly updatedAt: string;
   /** The words of the user or agent: the client reference, alias or reason of the call. Empty if there are none. */
   readonly text: string;
@@ -34,7 +34,7 @@ function actionOf(value: unknown): ActionShown {
     targetId,
     createdId,
     code,
-    attempts,
+    timesSent,
     updatedAt,
     nextStep,
     resolvable,
@@ -48,7 +48,7 @@ function actionOf(value: unknown): ActionShown {
     targetId: textOf(targetId),
     createdId: textOf(createdId),
     code: textOf(code),
-    attempts: numberOf(attempts) ?? 0,
+    timesSent: numberOf(timesSent) ?? 0,
     updatedAt: textOf(updatedAt),
     text: [clientReference, alias, reason].map(textOf).find((text) => text !== "") ?? "",
     note: resolvable === false ? "Too old to be sent again; no tool can read its outcome" : "",

@@ -12,7 +12,8 @@ export interface ListedAction {
   readonly state: ActionState;
   /** The id of the resource that the action created. */
   readonly createdId?: string;
-  readonly attempts: number;
+  /** Number of requests under its key. */
+  readonly timesSent: number;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** The arguments as the agent passed them. */
@@ -57,7 +58,7 @@ export function toListedAction(stored: StoredAction): ListedAction {
     state: effectiveState(stored),
     ...(resource_id !== null && { createdId: resource_id }),
     // The journal counts an attempt only when it has ended.
-    attempts: stored.attempts + (stored.state === "in_progress" ? 1 : 0),
+    timesSent: stored.attempts + (stored.state === "in_progress" ? 1 : 0),
     createdAt: new Date(stored.created_at).toISOString(),
     updatedAt: new Date(stored.updated_at).toISOString(),
     targetId: stored.about,

@@ -15,7 +15,7 @@ import { formatCallCommand, PERSON } from "./terminal-reader.ts";
 
 const LIMIT = 20;
 const STATES = COMMANDS.actions.choices.state;
-const COLUMNS = ["state", "tool", "targetId", "createdId", "code", "attempts", "updatedAt", "idempotencyKey"];
+const COLUMNS = ["state", "tool", "targetId", "createdId", "code", "timesSent", "updatedAt", "idempotencyKey"];
 
 const toCells = (action: ListedAction) => [
   formatState(action),
@@ -23,7 +23,7 @@ const toCells = (action: ListedAction) => [
   action.targetId,
   action.createdId ?? "",
   action.code ?? "",
-  action.attempts,
+  action.timesSent,
   action.updatedAt,
   action.idempotencyKey,
 ];

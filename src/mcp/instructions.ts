@@ -12,8 +12,8 @@ export interface Note {
 }
 
 const GEOGRAPHY_LIMITS =
-  "The catalog has no population, area, borders, towns or names of mandals: say so. State its date. A result with coverage is " +
-  "incomplete: make its nextStep call first, or say what is missing.";
+  "The catalog has no population, area, borders, towns or names of mandals: say so. State its date. A result with coverage " +
+  '("27 of 36 lists loaded") is incomplete: make its next call, or say what is missing.';
 
 /** `requiredTools`: the tools that the text names. `unlessOffered`: the text is left out if this tool is offered. */
 const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
@@ -43,7 +43,7 @@ const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
     ],
     text:
       "Jobs: list_recipes, get_recipe, then run_job (run_jobs for many files): it registers inputs, waits for scans, submits and waits. Step by " +
-      "step instead: register_input, get_input until READY, submit_job, get_job with waitSeconds. If a job FAILED, follow its nextStep.",
+      "step: register_input, get_input until READY, submit_job, get_job with waitSeconds. If a job FAILED, follow its nextStep.",
   },
   {
     unlessOffered: "submit_job",
@@ -59,12 +59,14 @@ const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
       "Jobs: list_jobs and get_job (with waitSeconds) show their state; list_recipes and get_recipe show what can be run. This server " +
       "is read-only: it cannot start, retry or cancel a job.",
   },
-  { text: "Results have a summary and, if one call clearly comes next, nextStep with its arguments filled in." },
+  {
+    text: 'Results have a summary and, if one call clearly comes next, that call (nextStep, "Next:").',
+  },
   {
     requiredTools: ["run_job", "resolve_actions"],
     text:
-      "An identical call within 20 hours of its success is the same action: nothing is sent, and the first result is returned with " +
-      "replayed: true. To run it again, pass a new idempotencyKey; if an outcome was lost or is unknown, make the same call again: it " +
+      "An identical call within 20 hours of its success is the same action: nothing is sent, and the first result is returned, " +
+      "marked replayed. To run it again, pass a new idempotencyKey; if an outcome is lost or unknown, make the same call again: it " +
       "never runs twice. After a crash, resolve_actions {} resolves what is unfinished.",
   },
   {

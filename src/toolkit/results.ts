@@ -63,8 +63,12 @@ export type View = "summary" | "full";
 
 export interface ActionReport {
   readonly idempotencyKey: string;
+  /** True if this call sent nothing, because the action had run before. */
   readonly replayed: boolean;
+  /** Requests sent for this action so far. Only the log has it: a reader would take it for executions. */
   readonly attempts: number;
+  /** A sentence about the requests, unless this call sent the first one only. */
+  readonly sent?: Text | undefined;
 }
 
 /** A call for which nothing was sent, because an identical call ran before. */
@@ -123,6 +127,8 @@ export interface ToolResult<T = unknown> extends ResultFacts {
 
 export interface ActionResult<T> extends ToolResult<T> {
   readonly action: ActionReport;
+  /** True if the response was made for an earlier request: the resource may have changed since. */
+  readonly isStored: boolean;
   /** `state`: as the caller has read it; undefined if it could not be read. `mayOffer`: it makes sense to run the action again. */
   noticeFor(state: Text | undefined, mayOffer: boolean): Text | undefined;
 }
@@ -287,14 +293,14 @@ export async function resourceResult<T extends object>(
   const { summary, fields, hasEnded = false, ...description } = await describe(data, respondedAt, isNew);
   const isFull = view === "full";
   const shown = withExactNumbers(isFull ? data : fields);
+  const shownAction = action && { idempotencyKey: action.idempotencyKey, replayed: action.replayed };
   const lines = [
-    action &&
-      say`idempotencyKey ${action.idempotencyKey}${action.replayed && own(", replayed")}, attempts ${action.attempts}`,
+    action && say`idempotencyKey ${action.idempotencyKey}${action.replayed && own(", replayed")}`,
     dataText(shown),
   ];
   return toolResult(data, {
-    summary: join([notice, summary]),
-    fields: { data: shown, action },
+    summary: join([notice, action?.sent, summary]),
+    fields: { data: shown, action: shownAction },
     requestId: meta.requestId,
     isFull,
     lines,

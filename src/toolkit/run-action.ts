@@ -1,5 +1,5 @@
 // This module runs an action tool: the journal ensures that the action runs at most once, and the result reports the outcome.
-import type { EarlierAction } from "../actions/actions.ts";
+import type { EarlierAction, PerformedAction } from "../actions/actions.ts";
 import { formatDuration } from "../actions/deduplication-window.ts";
 import {
   type ActionTraits,
@@ -108,6 +108,20 @@ function newActionNotice({ ageMs, createdId: id, unresolvedKey }: EarlierAction)
   return say`A new action: an identical call was sent ${ago}, and it is not known whether it took effect, too: ${look} looks for it.`;
 }
 
+/** Describes an action that this call has sent, if it was sent more than once, or before the journal knew it. */
+function sentText(
+  { attempts, replayed: isStored }: Pick<PerformedAction, "attempts" | "replayed">,
+  isKeyless: boolean,
+): Text | undefined {
+  if (attempts === 1)
+    return isStored
+      ? say`The API already had this key: an earlier request ran the action, and this call did not run it again.`
+      : undefined;
+  // Another client may have sent an own key before.
+  const cause = isStored && isKeyless && own(" after lost answers");
+  return say`Sent ${attempts} times under one key${cause}; the action ran once.`;
+}
+
 /** `key`: that of the identical action whose outcome this call found. */
 const unusedKeyNotice = (key: string, state: Text | undefined): Text =>
   join([
@@ -210,9 +224,11 @@ export async function runAction<T extends object, E extends ResourceEndpoint<T>>
       outageLeftMs: () => ctx.api.pause.leftMs(endpoint.id),
       ...{ createdId, verificationAdvice: findOut, traits, context: limits },
     });
-  const { value, origin, earlier, finding, drift, ...action } = await performInTime(ctx, ctx.api.timing, performing);
-  const { idempotencyKey, replayed, attempts } = action;
-  const report = { idempotencyKey, replayed, attempts };
+  const performed = await performInTime(ctx, ctx.api.timing, performing);
+  const { value, origin, earlier, finding, drift, idempotencyKey, attempts, replayed: isStored } = performed;
+  const isKeyless = explicitKey === undefined;
+  const sent = origin === "new" ? sentText(performed, isKeyless) : undefined;
+  const report = { idempotencyKey, replayed: origin === "replayed", attempts, sent };
   const recorded = asValidBody(endpoint.success.body, value);
   const first = recorded && { value: recorded, drift };
   // The response of a new action is current, so it is read again only if it breaks the contract. `now` is undefined if that fails.
@@ -224,9 +240,7 @@ export async function runAction<T extends object, E extends ResourceEndpoint<T>>
 
   const notes = earlier && firstCallNotesText(earlier.arguments, actionArguments, traits);
   const replay: Replay | undefined =
-    origin === "replayed" && earlier
-      ? { earlier, finding, idempotencyKey, notes: notes ?? [], isKeyless: explicitKey === undefined }
-      : undefined;
+    origin === "replayed" && earlier ? { earlier, finding, idempotencyKey, notes: notes ?? [], isKeyless } : undefined;
   function noticeFor(state: Text | undefined, mayOffer: boolean): Text | undefined {
     if (origin === "new") return earlier && newActionNotice(earlier);
     if (explicitKey !== undefined && explicitKey !== idempotencyKey) return unusedKeyNotice(idempotencyKey, state);
@@ -236,8 +250,8 @@ export async function runAction<T extends object, E extends ResourceEndpoint<T>>
   }
   const { text, mayRunAgain = true } = status(shown.value.data);
   const notice = noticeFor(now && text, mayRunAgain);
-  const isNew = origin === "new" && !replayed;
+  const isNew = origin === "new" && !isStored;
   const { requestId } = (first ?? shown).value.meta;
   const result = await resourceResult(shown, describe, { action: report, requestId, notice, replay, isNew });
-  return { ...result, action: report, noticeFor, createdId: createdId(value) };
+  return { ...result, action: report, isStored, noticeFor, createdId: createdId(value) };
 }

@@ -109,7 +109,7 @@ test("after kill -9 the same command resumes the action, and the API has execute
   expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 with unknown outcome; run mic-mcp resolve/);
 
   const resumed = await user.callSuccessfully(...line);
-  expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
+  expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: false });
   expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
   // The resolve command that `actions` printed still resolves the same action.
   const resolved = await user.type("resolve", key, "--json");

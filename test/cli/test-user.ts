@@ -12,7 +12,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 const Executions = z.array(z.looseObject({ operationId: z.string(), idempotencyKey: z.string(), executions: z.int() }));
 const CallOutput = z.looseObject({
   data: z.looseObject({ id: z.string() }),
-  action: z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() }).optional(),
+  action: z.object({ idempotencyKey: z.string(), replayed: z.boolean() }).optional(),
 });
 
 /** The wall clock, which cannot be advanced. */

@@ -75,13 +75,13 @@ interface Interruption {
   readonly fault: Readonly<Record<string, unknown>>;
   readonly until: "arrived" | "committed";
   readonly interrupt: (server: Server, intent: Intent, stateDir: string) => Promise<unknown>;
-  /** The journal has the outcome, or the API replays its stored answer. */
-  readonly isReplayed?: true;
+  /** Whether the journal has the outcome; if not, the next call sends the action again. */
+  readonly isReplayed?: boolean;
 }
 const killed = { interrupt: (server: Server) => server.kill() };
 const interruptions: readonly Interruption[] = [
   {
-    ...{ name: "the server is killed after the API executes it and before the API answers", isReplayed: true },
+    ...{ name: "the server is killed after the API executes it and before the API answers", isReplayed: false },
     ...{ fault: hang, until: "committed", ...killed },
   },
   {
@@ -90,7 +90,7 @@ const interruptions: readonly Interruption[] = [
   },
   {
     name: "the server is killed between the answer and the journal write",
-    ...{ fault: delay(300), until: "arrived", isReplayed: true },
+    ...{ fault: delay(300), until: "arrived", isReplayed: false },
     async interrupt(server, intent, stateDir) {
       const database = await openSqlite(stateDir);
       await database.query("BEGIN IMMEDIATE");
@@ -132,10 +132,10 @@ test.each(interruptions)(
     const next = await startInProcessServer({ MIC_STATE_DIR: stateDir });
     if (what === hang) {
       const listed = await next.call("list_actions", { state: "unknown" });
-      expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
+      expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", timesSent: 1 }]);
     }
     const outcome = await intent.expectDone(await next.call(TOOL, intent.reordered));
-    if (isReplayed) expect(outcome.replayed).toBe(true);
+    if (isReplayed !== undefined) expect(outcome.replayed).toBe(isReplayed);
   },
   120_000,
 );
@@ -177,7 +177,7 @@ function testSharedJournal(environment: () => Promise<Environment>): void {
     const waiting = other.call(TOOL, intent.reordered);
     await sleep(300);
     await one.kill();
-    expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: true });
+    expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: false });
   });
 }
 

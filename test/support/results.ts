@@ -38,7 +38,7 @@ export type Facts = z.infer<typeof Facts>;
 
 const Json = z.record(z.string(), z.unknown());
 
-const Action = z.strictObject({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() });
+const Action = z.strictObject({ idempotencyKey: z.string(), replayed: z.boolean() });
 
 const RawResult = z.looseObject({
   content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),

@@ -9,7 +9,7 @@ import { createFreshBench, isPlayground } from "./bench.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
 import { describeEachRevisionInProcess } from "./revisions.ts";
 
-const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
+const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false) });
 
 /** Requests all fields of the contract if the tool shows fewer by default. */
 const fullView = (row: OperationRow) => (argumentsOf(row).some(({ name }) => name === "view") ? { view: "full" } : {});

@@ -46,9 +46,9 @@ for (const replayed of [undefined, "yes", "1", "false"])
     const { stub, connection } = session();
     const headers: Readonly<Record<string, string>> = replayed === undefined ? {} : { "idempotent-replayed": replayed };
     stub.expect(hangUp, answer(202, enveloped(job), headers));
-    const order = { ...createJob, clientReference: `replayed ${replayed}` };
+    const order = { ...createJob, idempotencyKey: `stored-answer-${replayed}` };
     const { structured, text } = await connection.callTool("submit_job", order);
-    expect(structured, text).toMatchObject({ data: { id: job.id }, action: { attempts: 2 } });
+    expect(structured, text).toMatchObject({ data: { id: job.id }, action: { replayed: false } });
     const [first, second] = stub.requests;
     expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   });

@@ -67,9 +67,10 @@ let callCount = 0;
 
 const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
 
-const correlationFieldsOf = ({ structuredContent, _meta }: CallToolResult) => ({
-  key: memberOf(memberOf(structuredContent, "action"), "idempotencyKey"),
-  attempts: memberOf(memberOf(structuredContent, "action"), "attempts"),
+/** `result`: undefined if the user declined. */
+const correlationFieldsOf = ({ _meta }: CallToolResult, { action }: Partial<ToolResult> = {}) => ({
+  key: action?.idempotencyKey,
+  attempts: action?.attempts,
   requestId: memberOf(_meta, "mic-mcp/requestId"),
 });
 
@@ -84,9 +85,9 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
   });
   return {
     logFailedAttempt: (attempt: FailedAttempt): void => log.info(withCommonFields(attempt), "attempt failed"),
-    logResult(answer: CallToolResult): void {
+    logResult(answer: CallToolResult, result: ToolResult | undefined): void {
       if (!log.isLevelEnabled("info")) return;
-      log.info(withCommonFields({ ms: now() - startedAt, ...correlationFieldsOf(answer) }), "tool call");
+      log.info(withCommonFields({ ms: now() - startedAt, ...correlationFieldsOf(answer, result) }), "tool call");
     },
     logFailure({ kind, status, requestId }: FailureFacts, error: unknown): void {
       const key = error instanceof Failure ? error.facts.idempotencyKey : undefined;
@@ -238,7 +239,7 @@ export async function callTool(
       answer =
         task ?? toCallToolResult(result, renderResult(result, agentReaderOf(runtime, workspaceId), notice), linkOf);
     }
-    callLog.logResult(answer);
+    callLog.logResult(answer, "result" in outcome ? outcome.result : undefined);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);

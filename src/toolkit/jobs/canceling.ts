@@ -187,8 +187,8 @@ export async function cancelJob(
   ctx: ToolContext,
 ): Promise<ToolResult<Job | Operation>> {
   const requested = await requestCancellation(args, ctx);
-  const { action, replay, createdId, requestId } = requested;
-  if (waitSeconds === 0 && !action.replayed) return requested;
+  const { action, isStored, replay, createdId, requestId } = requested;
+  if (waitSeconds === 0 && !isStored) return requested;
   const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
   try {
     const onRead = ({ state }: Operation) => ctx.report({ progress: 0, message: `cancellation ${state}` });

@@ -120,12 +120,12 @@ export async function findOrRegisterInput(
         continue;
       }
       const { id } = made.data;
-      const { replayed } = made.action;
-      if (!replayed) onRegistered(port, id, isAgain);
-      const found = replayed
+      const { action, isStored } = made;
+      if (!action.replayed) onRegistered(port, id, isAgain);
+      const found = isStored
         ? await readInput(port, id, ctx).catch((error: unknown) => rethrowUnreadable(id, error))
         : { port, inputId: id, input: made.data, readAt: undefined };
-      if (isUsable(found) || !replayed) return found;
+      if (isUsable(found) || !isStored) return found;
       idempotencyKey = deriveRepeatKey(id);
     }
   }

@@ -57,9 +57,10 @@ export function startedJobFrom(
   { summary, job, action }: ToolResult,
 ): (StartedJob & { taskState: JobTaskState }) | undefined {
   if (!job || !action || TERMINAL_STATES.has(job.state)) return undefined;
+  const { idempotencyKey, attempts, replayed } = action;
   const { createdAt, updatedAt: lastUpdatedAt } = job;
   const taskState = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
-  return { tool, jobId: job.id, ...action, taskState };
+  return { tool, jobId: job.id, idempotencyKey, attempts, replayed, taskState };
 }
 
 /** Reads the current state of the task. Throws Failure if the job cannot be read. */

@@ -153,7 +153,7 @@ export const resources: readonly Resource[] = [
     uri: "mic://actions",
     name: "actions",
     title: "The action journal",
-    description: "Unresolved actions, then the latest: tool, key, state, attempts, times. The same as list_actions.",
+    description: "Unresolved actions, then the latest: tool, key, state, times. The same as list_actions.",
     tool: "list_actions",
     part: "whole",
     ttlMs: constantTtl(0),

@@ -108,9 +108,9 @@ test("an explicit key starts one job, and its replays are tasks of that job", as
   const [one, two] = [await startTaskClient(service()), await startTaskClient(service())];
   const args = { ...(await jobArguments(service(), FILE.succeeds)), idempotencyKey: "my-own-key-for-this-job" };
   const effects = await countEffects("createMicJob", async () => {
-    await one.begin("submit_job", args);
-    const { taskId } = await one.begin("submit_job", args);
     // The second server has another journal, so the API detects the repeated key.
+    for (const client of [one, two]) await client.begin("submit_job", args);
+    const { taskId } = await one.begin("submit_job", args);
     for (const client of [one, two]) expect((await client.begin("submit_job", args)).taskId).toBe(taskId);
   });
   expect(effects).toBe(1);
