@@ -13,7 +13,7 @@ export const getCapabilities = defineTool({
   name: "get_capabilities",
   title: "Get workspace capabilities and job limits",
   description:
-    "Get what the workspace can process and its limits for a job: bytes, rows, pages, quotas. For consumption so far use get_usage.",
+    "Get what the workspace can process and its limits for a job: bytes, rows, pages. For quotas use get_usage.",
   effect: "read",
   input: z.strictObject({ workspaceId: getMicPublicCapabilities.query.shape.workspaceId, view }),
   output: outputs.resource<CapabilitySet>(),

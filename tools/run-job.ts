@@ -26,7 +26,7 @@ const requestedInput = z
   .strictObject({
     port: stringValidatedBy(InputBinding.shape.port).describe("Default: the recipe's only port.").optional(),
     inputId: stringValidatedBy(InputBinding.shape.inputId).optional(),
-    referenceId: stringValidatedBy(referenceId).describe("A file's id: devfile_…").optional(),
+    referenceId: stringValidatedBy(referenceId).describe("A file's id (devfile_…), from the user.").optional(),
     inputKind: inputKind.optional(),
   })
   .refine((requested) => (requested.inputId === undefined) !== (requested.referenceId === undefined), {

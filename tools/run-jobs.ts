@@ -49,7 +49,7 @@ const fileId = stringValidatedBy(referenceId).refine(
 
 /** One note for all jobs would distinguish none of them. */
 const { clientReference: _, ...submission } = submissionArguments({
-  files: z.array(fileId).min(1).max(MAX_JOBS).describe("File ids."),
+  files: z.array(fileId).min(1).max(MAX_JOBS).describe("File ids, from the user."),
   port: stringValidatedBy(Port).describe("Default: the recipe's only port.").optional(),
 });
 

@@ -70,8 +70,9 @@ export const ID_KINDS: readonly IdKind[] = [
     notFound: say`Check operationId. ${FIND_OPERATION}`,
     arguments: {
       operationId: {
-        listed: "From cancel_job.",
-        meaning: "The operation's id, which begins with `micop_`, from cancel_job.",
+        listed: "A micop_ id.",
+        meaning:
+          "The operation's id, which begins with `micop_`, from cancel_job with `waitSeconds: 0`, or list_actions.",
       },
     },
   },

@@ -61,7 +61,7 @@ export const keyArgument = (grammar: KeyGrammar) => ({
 export const cursorText = "Previous page.nextCursor.";
 export const parameterValuesText = "As get_recipe's schema requires.";
 export const reasonText = "Why, in a sentence.";
-export const retryModeText = "RESTART discards finished stages: ask the user first.";
+export const retryModeText = "SAFE_RESUME keeps finished stages. RESTART discards them: ask the user first.";
 
 /** Each agent pays for tools/list in each session. These keywords help no model to write a call; the server checks them in any case. */
 const UNLISTED_KEYWORDS: ReadonlySet<string> = new Set(["minLength", "maxLength", "pattern", "minItems", "maxItems"]);
@@ -76,13 +76,11 @@ const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean 
 const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...idArgumentTexts("listed"),
   workspaceId: "Optional if configured.",
-  view: "full: all fields.",
-  inputKind: "Kind of referenceId.",
+  inputKind: "A job's output is a DATASET_VERSION.",
   port: "A port of the recipe.",
   name: "A single name.",
   level: "What a row is.",
   limit: "At most this many.",
-  sort: "The only order.",
   state: "Only this state.",
   states: "Only these states.",
   window: "Period of the quotas.",

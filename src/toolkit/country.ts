@@ -28,7 +28,7 @@ export const geographyWaitSeconds = z
   .int()
   .min(0)
   .max(CALL_LIMIT_SECONDS)
-  .describe(`Default ${DEFAULT_WAIT_SECONDS}.`)
+  .describe(`Wait for lists (default ${DEFAULT_WAIT_SECONDS}).`)
   .optional();
 
 export const stateArgument = z.string().max(80).describe("Code or name.");

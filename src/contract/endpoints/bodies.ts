@@ -44,7 +44,7 @@ export const CreateInput = z
   .strictObject({
     workspaceId: chars(1, 128),
     inputKind: InputKind,
-    referenceId: chars(1, 128).describe("A file's id: devfile_…"),
+    referenceId: chars(1, 128).describe("A file's id (devfile_…), from the user."),
     alias: chars(1, 160).optional(),
     clientReference: chars(1, 160).optional(),
   })

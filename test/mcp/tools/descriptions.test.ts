@@ -56,14 +56,14 @@ test("each argument has a description of 3 to 40 tokens, or values that explain 
 });
 
 test.each([
-  ["all tools without a view", {}, 152],
-  ["the toolset essentials", { MIC_TOOLSETS: "essentials" }, 167],
-])("%s cost a model at most the stated number of tokens for each tool", async (_what, env, maxTokens) => {
+  ["all tools without a view", {}, 4_100],
+  ["the toolset essentials", { MIC_TOOLSETS: "essentials" }, 2_600],
+])("%s cost a model at most the stated number of tokens", async (_what, env, maxTokens) => {
   const tools = await listTools(env);
   const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   const sizes = shown.map((tool) => ({ name: tool.name, tokens: countTokens(JSON.stringify(tool)) }));
   const largest = sizes.sort((one, other) => other.tokens - one.tokens).slice(0, 5);
   const found = `the largest tools: ${largest.map(({ name, tokens }) => `${name} ${tokens}`).join(", ")}`;
-  const average = countTokens(JSON.stringify(shown)) / tools.length;
-  expect(average, `${found}; raise the number if a new argument is worth it`).toBeLessThanOrEqual(maxTokens);
+  const tokens = countTokens(JSON.stringify(shown));
+  expect(tokens, `${found}; shorten others, or raise the number if it is worth it`).toBeLessThanOrEqual(maxTokens);
 });
