@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/v4";
 import type { KeyGrammar } from "../src/contract/endpoints/endpoint.ts";
 import { JobETag, resourceVersion } from "../src/contract/jobs.ts";
+import { RecipeVersionId } from "../src/contract/recipes.ts";
 import { dateTime, inputKey, processingKey, textKey } from "../src/contract/scalars.ts";
 import { tools } from "../tools/index.ts";
 import { type Grammar, grammarOf, isOptional } from "./contract/grammars.ts";
@@ -74,7 +75,10 @@ const TOOL_ARGUMENTS: Readonly<Record<string, Values>> = {
     accepts: [["FAILED"], ["QUEUED", "PAUSED"]],
     refuses: [[], "FAILED", Array(9).fill("FAILED"), null, {}],
   },
+  recipeVersionId: grammarOf(RecipeVersionId),
   createdSince: grammarOf(dateTime),
+  createdBefore: grammarOf(dateTime),
+  updatedSince: grammarOf(dateTime),
   unretried: grammarOf(z.boolean()),
   preview: grammarOf(z.boolean()),
   resourceVersion: grammarOf(resourceVersion),

@@ -18,7 +18,6 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { BROKEN_LIST, leftOutText, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
 import type { Table } from "../src/toolkit/save-rows.ts";
-import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 
@@ -43,12 +42,33 @@ const countStates = (jobs: readonly Job[]): object => Object.fromEntries(countLa
 const tallyStates = (jobs: readonly Job[]): Text | undefined =>
   jobs.length === 0 ? undefined : say`: ${tallyText(statesOf(jobs))}`;
 
-async function createRowBuilder(jobs: readonly Job[], { retryOf }: Retries, ctx: ToolContext) {
+/**
+ * Prepares the rows of these jobs. `recipes` names their recipe versions, unless the call does; `recipe` in a row is a key of it, unless
+ * there is only one.
+ */
+async function prepareRows(
+  jobs: readonly Job[],
+  { recipeVersionId: known }: JobFilter,
+  { retryOf }: Retries,
+  ctx: ToolContext,
+) {
+  const versions = new Set(known === undefined ? jobs.map(({ recipeVersionId }) => recipeVersionId) : []);
+  const recipes = [...versions].map((version, at) => [`R${at + 1}`, version] as const);
+  const keys = new Map(recipes.map(([key, version]) => [version, key]));
+  const named = recipes.map(([key, version]) => say`${key} ${version}`);
   const origins = await readOrigins(
     jobs.map(({ id }) => id),
     ctx,
   );
-  return (job: Job) => ({ ...summarizeJob(job, retryOf(job.id)), ...origins.get(job.id) });
+  return {
+    facts: recipes.length > 0 && { recipes: Object.fromEntries(recipes) },
+    line: recipes.length > 0 ? say`Recipes: ${join(named, ", ")}` : undefined,
+    summarize: (job: Job) => ({
+      ...summarizeJob(job, retryOf(job.id)),
+      ...(recipes.length > 1 && { recipe: keys.get(job.recipeVersionId) }),
+      ...origins.get(job.id),
+    }),
+  };
 }
 
 async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobList> {
@@ -61,14 +81,24 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   );
   const { data } = answer.value;
   const retries = await readRetries(answer.value, query, ctx);
+  const { facts, line, summarize } = await prepareRows(view === "full" ? [] : data, {}, retries, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: say`${countPart(data.length, "job")}${tallyStates(data)}.`,
     link: references.jobs(workspaceId),
-    summarize: await createRowBuilder(view === "full" ? [] : data, retries, ctx),
+    ...{ facts: { ...facts }, lines: [line], summarize },
   };
   return pageResult(answer, { ...options, view, isCut }, ctx);
 }
+
+const isFiltered = ({
+  workspaceId: _,
+  limit: __,
+  cursor: ___,
+  view: ____,
+  unretried,
+  ...others
+}: ListArguments): boolean => unretried === true || Object.values(others).some((value) => value !== undefined);
 
 /** Retries are not among the jobs: a filter of retry_jobs does not select them. On a later page, only ids name the jobs. */
 function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
@@ -130,27 +160,29 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
   const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, ctx);
   const { data, page, meta, drift, givenUp, read, isCut, retries } = found;
   const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, retries);
+  const rows = await prepareRows(rest, filter, retries, ctx);
   const options = {
     summary: findingText(found),
     link: references.jobs(workspaceId),
-    summarize: await createRowBuilder(rest, retries, ctx),
-    items: rest,
+    ...{ summarize: rows.summarize, items: rest },
     facts: {
-      ...{ counts: countStates(data), read },
+      ...{ counts: countStates(data), read, ...rows.facts },
       ...(givenUp.length > 0 && { givenUp: givenUp.length }),
       ...(failures.length > 0 && { failures }),
     },
-    lines:
-      failures.length > 0
+    lines: [
+      rows.line,
+      ...(failures.length > 0
         ? [say`Equal failures:`, formatRecordTable(failures.map((group) => ({ ...group })))]
-        : undefined,
+        : []),
+    ],
     nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
     end: endText(found, filter),
   };
   return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, ctx);
 }
 
-/** Columns of the CSV: the fields of a list row, and two that are always taken from the full job (`updatedAt`, `recipeVersionId`). */
+/** Columns of the CSV: the fields of a list row, and the recipe version's id. */
 const COLUMNS = [
   "id",
   "state",
@@ -166,18 +198,15 @@ const COLUMNS = [
 
 /** `rest` continues where reading ended. Throws Failure. */
 async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
-  const { workspaceId, cursor, states, createdSince, unretried } = args;
-  const filter = { states, createdSince, unretried };
+  const { workspaceId, cursor, view: _, limit: __, ...filter } = args;
   const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, ctx);
   const { data, page, read, drift, retries } = found;
   const end = endText(found, filter);
   const rows = data.map((job) => {
-    const { updatedAt, recipeVersionId } = job;
-    const summary = summarizeJob(job, retries.retryOf(job.id));
+    const { recipeVersionId } = job;
     const cells: Readonly<Record<string, unknown>> = {
-      ...summary,
-      updatedAt: truncateToSeconds(updatedAt),
       recipeVersionId,
+      ...summarizeJob(job, retries.retryOf(job.id)),
     };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
@@ -201,7 +230,7 @@ export const listJobs = defineTool({
   searchHint: "failed, running, finished, today",
   effect: "read",
   input,
-  output: outputs.page<Job>({ counts: outputs.object, read: outputs.object }),
+  output: outputs.page<Job>({ counts: outputs.object, read: outputs.object, recipes: outputs.object }),
   completions: {
     kind: "jobId",
     ttlMs: 10_000,
@@ -209,9 +238,6 @@ export const listJobs = defineTool({
     toValues: (jobs) =>
       jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(toCompletionValue),
   },
-  run: (args, ctx) =>
-    args.states !== undefined || args.createdSince !== undefined || args.unretried === true
-      ? listFilteredJobs(args, ctx)
-      : listJobPage(args, ctx),
+  run: (args, ctx) => (isFiltered(args) ? listFilteredJobs(args, ctx) : listJobPage(args, ctx)),
   tabulate,
 });

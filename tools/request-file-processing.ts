@@ -104,7 +104,7 @@ export const requestFileProcessing = defineTool({
     recipeVersionId: body.recipeVersionId,
     recipeVersionHash: body.recipeVersionHash.describe("recipe.versionHash from get_recipe."),
     purpose: body.purpose.describe("Why; at most 160 characters."),
-    expiresAt: body.expiresAt.describe("In the future."),
+    expiresAt: body.expiresAt.describe("Date or time in the future."),
     ...keyArgument("processing"),
   }),
   output: outputs.resource<ProcessingRequest>(),

@@ -74,12 +74,7 @@ async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<strin
 /** `state`: that of the job or of its latest retry, or NOT_READ. */
 function jobRow(file: string, watched: WatchedJob, ctx: ToolContext): SingleResult {
   const { id: jobId, job, failure } = watched;
-  const {
-    id: _,
-    createdAt: __,
-    updatedAt: ___,
-    ...row
-  } = { createdAt: "", updatedAt: "", ...watchedJobRow(watched, ctx) };
+  const { id: _, updatedAt: __, ...row } = { updatedAt: "", ...watchedJobRow(watched, ctx) };
   return { job, failure, isUnfinished: isInProgress(watched), cells: { file, state: "NOT_READ", jobId, ...row } };
 }
 

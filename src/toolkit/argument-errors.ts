@@ -110,6 +110,14 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
+/** The nearest way to what an argument would do that no tool has. */
+const OTHER_WAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  list_jobs: {
+    failureCode: 'states ["FAILED"] groups jobs by the code of their failure',
+    clientReference: "rows show it",
+  },
+};
+
 /** `given`: the object with the unknown arguments. */
 function unknownErrors(
   { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
@@ -121,12 +129,13 @@ function unknownErrors(
   return keys.slice(0, MAX_UNKNOWN).map((key) => {
     const targets = nearMissTargets(tool, key, known);
     const other = targets.find((each) => valueAt(given, [each]) !== undefined);
+    const way = new Map(Object.entries(OTHER_WAYS[tool] ?? {})).get(key);
     const remedy =
       other !== undefined
         ? `remove it, because ${other} is also given`
         : targets.length > 0
           ? `use ${joinWithOr(targets)}`
-          : `known: ${known.join(", ")}`;
+          : `${way === undefined ? "" : `${way}; `}known: ${known.join(", ")}`;
     return {
       pointer: jsonPointer([...path, excerpt(key, MAX_NAME)]),
       code: UNKNOWN,

@@ -86,6 +86,8 @@ const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
   window: "Period of the quotas.",
   until: "Default: all.",
   createdSince: "Date or time (UTC).",
+  createdBefore: "Date or time (UTC).",
+  updatedSince: "Date or time (UTC).",
   source: "Tool to call.",
 };
 

@@ -130,11 +130,13 @@ function instantOf(text: string, isFilter: boolean): string | undefined {
 }
 
 const YEAR = /^\d{4}$/;
-const isSince = (name: string): boolean => name === "createdSince";
+/** Filters by time. */
+const TIME_FILTERS: ReadonlySet<string> = new Set(["createdSince", "createdBefore", "updatedSince"]);
+const isTimeFilter = (name: string): boolean => TIME_FILTERS.has(name);
 
 /** The year of a date, for a filter by year. */
 const readYear: Rule = (value, { name, notes }) => {
-  const [, year] = typeof value === "string" && isSince(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
+  const [, year] = typeof value === "string" && isTimeFilter(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
   if (year === undefined) return value;
   notes.push(say`${name} ${quoted(String(value), MAX_NAME)} was read as the year ${year}.`);
   return Number(year);
@@ -142,11 +144,11 @@ const readYear: Rule = (value, { name, notes }) => {
 
 const readDate: Rule = (given, { name, schema, notes }) => {
   if (schema["format"] !== "date-time") return given;
-  const isYear = isSince(name) && YEAR.test(String(given).trim());
+  const isYear = isTimeFilter(name) && YEAR.test(String(given).trim());
   const value = isYear ? `${String(given).trim()}-01-01` : given;
   if (typeof value !== "string") return given;
   const text = value.trim();
-  const instant = instantOf(text, isSince(name));
+  const instant = instantOf(text, isTimeFilter(name));
   if (instant === undefined) {
     const micros = parseDateTime(text);
     if (micros === undefined) return value;
@@ -318,7 +320,11 @@ const NEAR_MISSES: Readonly<Record<string, Readonly<Record<string, readonly stri
   },
   list_actions: { status: ["state"] },
   list_districts: { stateCode: ["state"], stateName: ["state"] },
-  list_jobs: { status: ["states"], since: ["createdSince"] },
+  list_jobs: {
+    ...{ status: ["states"], recipe: ["recipeVersionId"], recipeId: ["recipeVersionId"] },
+    ...{ since: ["createdSince"], createdAfter: ["createdSince"], before: ["createdBefore"] },
+    ...{ updatedAfter: ["updatedSince"], endedSince: ["updatedSince"], finishedSince: ["updatedSince"] },
+  },
   rank_divisions: { stateCode: ["states"], stateName: ["states"], since: ["createdSince"], prefix: ["startsWith"] },
   show_actions: { status: ["state"] },
   show_divisions: { stateCode: ["states"], stateName: ["states"] },

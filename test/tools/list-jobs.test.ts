@@ -343,6 +343,44 @@ test("a retry on a later page removes the row from the result", async () => {
   expect(found).toMatchObject({ data: [], read: { jobs: 150, complete: true } });
 });
 
+test("filters by recipe version and by times select exactly the jobs between the bounds", async () => {
+  const other = `micrecipev_${"1".repeat(32)}`;
+  const jobs = hourlyJobs(6, (index) => ({
+    ...(index % 2 === 0 && { recipeVersionId: other }),
+    updatedAt: new Date(Date.parse("2026-11-21T00:00:00Z") + index * 3_600_000).toISOString(),
+  }));
+  for (const [filter, expected] of [
+    [{ recipeVersionId: other }, [0, 2, 4]],
+    [{ createdBefore: "2026-11-20T10:00:00Z" }, [3, 4, 5]],
+    [{ createdSince: "2026-11-20T10:00:00Z" }, [0, 1, 2]],
+    [{ updatedSince: "2026-11-21T02:00:00Z" }, [2, 3, 4, 5]],
+    [{ recipeVersionId: other, createdBefore: "2026-11-20T11:00:00Z", updatedSince: "2026-11-21T04:00:00Z" }, [4]],
+  ] as const)
+    expect(foundIds((await findIn(jobs, filter)).found)).toEqual(expected.map((index) => `job-${index}`));
+});
+
+test("rows have the time of the last change, and the key of their recipe version if there are several", async () => {
+  const [one, other] = ["1", "2"].map((digit) => `micrecipev_${digit.repeat(32)}`);
+  const jobs = hourlyJobs(2, (index) => ({
+    ...(index === 0
+      ? { state: "PAUSED", processingState: "PAUSED", recipeVersionId: one }
+      : { recipeVersionId: other }),
+    updatedAt: "2026-11-21T00:00:00Z",
+  }));
+  const { found } = await findIn(jobs, {});
+  const updatedAt = "2026-11-21T00:00:00Z";
+  expect(found).toMatchObject({
+    data: [
+      { state: "PAUSED", updatedAt, recipe: "R1" },
+      { updatedAt, recipe: "R2" },
+    ],
+    recipes: { R1: one, R2: other },
+  });
+  const { found: filtered } = await findIn(jobs, { recipeVersionId: one });
+  expect(filtered).not.toHaveProperty("recipes");
+  expect(filtered.data[0]).not.toHaveProperty("recipe");
+});
+
 test("jobs that share a failure have one row, with their number and ids", async () => {
   const otherCode = { ...failed, failure: { ...problem, code: "OTHER" } };
   const jobs = hourlyJobs(12, (index) => (index < 10 ? failed : index === 10 ? otherCode : {}));

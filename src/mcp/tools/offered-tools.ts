@@ -72,6 +72,8 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
 /** Arguments mention only tools that are offered, in their descriptions and as values of `source`. */
 function withOfferedArguments(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
   const adapt = (name: string, keyword: string, value: unknown): unknown => {
+    // A host that checks formats would refuse a date without a time.
+    if (keyword === "format") return undefined;
     if (keyword === "description" && typeof value === "string")
       return render(fixed(value), agentReader({ isOffered })) || undefined;
     return name === "source" && keyword === "enum" && isNameList(value) ? value.filter(isOffered) : value;

@@ -401,7 +401,7 @@ function stagesLine(job: Job): string {
   return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
 }
 
-/** Returns the row of a job in a list, without usual values. `updatedAt` shows whether a job in progress has stalled. */
+/** Returns the row of a job in a list, without usual values. `updatedAt`: since when the job is in its state, or has stalled. */
 export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {
@@ -413,6 +413,6 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     retriedBy,
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
     createdAt: truncateToSeconds(job.createdAt),
-    ...(isJobInProgress(job) && { updatedAt: truncateToSeconds(job.updatedAt) }),
+    updatedAt: truncateToSeconds(job.updatedAt),
   };
 }

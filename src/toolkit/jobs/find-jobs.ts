@@ -5,9 +5,11 @@ import { isTooLarge } from "../../api-client/classify.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
+import { RecipeVersionId } from "../../contract/recipes.ts";
 import { dateTime, parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
 import { say, type Text } from "../../core/text.ts";
+import { stringValidatedBy } from "../arguments.ts";
 import { giveUpReason } from "../describe/job.ts";
 import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { ToolContext } from "../tool-context.ts";
@@ -18,19 +20,27 @@ import { type Retries, readRetries } from "./retries.ts";
 export const MAX_READ = 1_000;
 const MAX_MS = 20_000;
 
+const instant = dateTime.meta({ format: "date-time", maxLength: undefined }).optional();
+
 export const jobFilter = {
   // Bounds that no agent would exceed are checked, but not listed in tools/list.
   states: z
     .array(JobState)
     .refine(({ length }) => length >= 1 && length <= JobState.options.length, { error: "must be 1 to 8 states" })
     .optional(),
-  createdSince: dateTime.meta({ format: "date-time", maxLength: undefined }).optional(),
+  recipeVersionId: stringValidatedBy(RecipeVersionId).optional(),
+  createdSince: instant,
+  createdBefore: instant,
+  updatedSince: instant,
   unretried: z.boolean().describe("Only failed jobs worth a retry.").optional(),
 };
 
 export interface JobFilter {
   readonly states?: readonly string[];
+  readonly recipeVersionId?: string;
   readonly createdSince?: string;
+  readonly createdBefore?: string;
+  readonly updatedSince?: string;
   readonly unretried?: boolean;
   /** The code of the failure. */
   readonly failure?: string;
@@ -40,16 +50,32 @@ export interface JobFilter {
 /** Returns microseconds since 1970. The contract's schema has already accepted the text as an instant. */
 export const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
 
+/** True if the instant is not before the bound, or if there is no bound. */
+const isSince = (at: string, bound: string | undefined): boolean =>
+  bound === undefined || microsOf(at) >= microsOf(bound);
+
 /** Checks only the job's own fields, which do not show whether another job retries it. */
 const matchesFilter =
-  ({ states, createdSince, unretried, failure: code, matches }: JobFilter) =>
+  ({
+    states,
+    recipeVersionId,
+    createdSince,
+    createdBefore,
+    updatedSince,
+    unretried,
+    failure: code,
+    matches,
+  }: JobFilter) =>
   (job: Job): boolean => {
-    const { state, createdAt, failure } = job;
+    const { state, createdAt, updatedAt, failure } = job;
     return (
       (matches === undefined || matches(job)) &&
       (code === undefined || failure?.code === code) &&
       (states === undefined || states.includes(state)) &&
-      (createdSince === undefined || microsOf(createdAt) >= microsOf(createdSince)) &&
+      (recipeVersionId === undefined || job.recipeVersionId === recipeVersionId) &&
+      isSince(createdAt, createdSince) &&
+      (createdBefore === undefined || !isSince(createdAt, createdBefore)) &&
+      isSince(updatedAt, updatedSince) &&
       (unretried !== true || (state === "FAILED" && failure?.retryable === true))
     );
   };
@@ -185,7 +211,7 @@ export async function findJobs(
       if (readCount === 0 && isTooLarge(error))
         // With a filter, the limit is the number of matching jobs, not the page size.
         throw error.with({
-          next: say`Call again with a smaller limit, and without states, createdSince and unretried.`,
+          next: say`Call again with a smaller limit, and without a filter.`,
         });
       if (readCount === 0 || ctx.signal.aborted) throw error;
       return error;

@@ -185,13 +185,13 @@ export async function retryFailedStep(
 }
 
 /**
- * Returns the row of a job: as in list_jobs, with its output or its failure in the API's words and the first field errors. The row has the
- * id in the call, and the facts of the latest retry. `error`: the code of the last read's error, if it failed.
+ * Returns the row of a job: as in list_jobs without `createdAt`, with its output or its failure in the API's words and the first field errors.
+ * The row has the id in the call, and the facts of the latest retry. `error`: the code of the last read's error, if it failed.
  */
 export function watchedJobRow({ id, job, failure }: WatchedJob, { retries }: Pick<ToolContext, "retries">) {
   const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
   if (!job) return { id, ...error };
-  const { retryOfBatchId, ...row } = summarizeJob(job, retries.get(job.id));
+  const { retryOfBatchId, createdAt: _, ...row } = summarizeJob(job, retries.get(job.id));
   const errors = job.failure ? render(fieldErrorsText(job.failure.fieldErrors, true), AGENT) : "";
   return {
     ...row,

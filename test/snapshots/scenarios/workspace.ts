@@ -22,8 +22,8 @@ const recordListJobs: Scenario = async (recorder) => {
     recorder,
     "listMicJobs",
     args,
-    { ...args, limit: -1, recipe: "x" },
-    "TOO_SMALL UNKNOWN_ARGUMENT",
+    { ...args, limit: -1, failureCode: "x", recipe: "x" },
+    "INVALID TOO_SMALL UNKNOWN_ARGUMENT",
   );
   const twoStates = { ...args, states: ["FAILED", "PAUSED"], limit: 3 };
   const some = await recorder.record("Some states", twoStates);
