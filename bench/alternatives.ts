@@ -1,4 +1,4 @@
-// Prepares the alternatives that the benchmark compares with: installs, generates and bundles them.
+// Prepares the alternatives that the benchmark compares with: installs and generates them.
 import { execFile } from "node:child_process";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -40,22 +40,6 @@ export async function installAlternatives(): Promise<void> {
   process.stderr.write("bench: npm ci in bench/ …\n");
   await execute("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: BENCH_FOLDER });
   await writeFile(join(BENCH_FOLDER, "node_modules", ".bench-lock"), lock);
-}
-
-export async function bundleEcho(): Promise<string> {
-  const outfile = join(GENERATED, "echo-v1.mjs");
-  await build({
-    entryPoints: [join(BENCH_FOLDER, "subjects", "echo-v1.mjs")],
-    outfile,
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    banner: { js: 'import{createRequire as $r}from"node:module";const require=$r(import.meta.url);' },
-    logLevel: "error",
-  });
-  return outfile;
 }
 
 /** orval generates a project from the document; the base URL is a constant in the generated code. */

@@ -2,7 +2,7 @@
 import { API_PREFIX } from "../src/contract/endpoints/endpoint.ts";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
-import { JOB_ID, WORKSPACE_ID } from "./stub-responses.ts";
+import { INPUT_ID, JOB_ID, WORKSPACE_ID } from "./stub-responses.ts";
 
 export interface Call {
   readonly name: string;
@@ -18,7 +18,6 @@ export interface Calls {
   register?(number: number): Call;
 }
 
-const INPUT_ID = "micinput_1";
 const MIC_PATH = `${API_PREFIX["job-processing"]}/v1/mic`;
 
 /** Paths for requests that the benchmark's own process sends directly to the stub, without MCP. */

@@ -1,7 +1,7 @@
 // Measures Streamable HTTP and stdio: the states, one job, and the memory of idle sessions.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./calls.ts";
-import { type Client, connect } from "./client.ts";
+import type { Client } from "./client.ts";
 import type { MetricGroup } from "./group.ts";
 import { type HttpServer, type ProtocolRevision, startHttpServer } from "./http-client.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type RunSize,
   runConcurrently,
   runSequentially,
+  withServer,
 } from "./measure.ts";
 import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, isPagesOnly, OURS, type Subject } from "./subjects.ts";
@@ -32,13 +33,14 @@ async function measureCall(client: Client, call: Call, { warmUpCalls, sequential
   return { p50Ms, p99Ms, cpuMs, perSecond };
 }
 
+/** `withClient`: runs a function with a server in a new process. */
 async function measureSubject(
-  client: Client,
+  withClient: <T>(work: (client: Client) => Promise<T>) => Promise<T>,
   { states, job }: NonNullable<Subject["calls"]>,
   size: RunSize,
 ): Promise<Figures> {
-  const statesRun = await measureCall(client, states, size);
-  const jobRun = await measureCall(client, job, size);
+  const statesRun = await withClient((client) => measureCall(client, states, size));
+  const jobRun = await withClient((client) => measureCall(client, job, size));
   return {
     statesMs: statesRun.p50Ms,
     statesP99Ms: statesRun.p99Ms,
@@ -61,7 +63,10 @@ const withGarbageCollection = ({ command, ...http }: NonNullable<Subject["http"]
   },
 });
 
-async function withServer<T>(http: NonNullable<Subject["http"]>, work: (server: HttpServer) => Promise<T>): Promise<T> {
+async function withHttpServer<T>(
+  http: NonNullable<Subject["http"]>,
+  work: (server: HttpServer) => Promise<T>,
+): Promise<T> {
   const server = await startHttpServer(http);
   try {
     return await work(server);
@@ -112,16 +117,16 @@ export const overHttp: MetricGroup = {
     for (const subject of subjects) {
       const { name, command, http, calls } = subject;
       if (!http || !calls || isPagesOnly(subject)) continue;
-      const stdio = await connect(command);
-      yield [`${name}, stdio`, await measureSubject(stdio, calls, size)];
-      await stdio.close();
+      yield [`${name}, stdio`, await measureSubject((work) => withServer(command, work), calls, size)];
       const revisions: readonly ProtocolRevision[] = name === OURS ? ["session", "modern"] : ["session"];
       for (const revision of revisions) {
-        const figures = await withServer(http, async (server) =>
-          measureSubject(await server.connect(revision, IN_FLIGHT), calls, size),
+        const figures = await measureSubject(
+          (work) => withHttpServer(http, async (server) => await work(await server.connect(revision, IN_FLIGHT))),
+          calls,
+          size,
         );
         const sessions =
-          revision === "session" ? await withServer(withGarbageCollection(http), measureIdleSessions) : {};
+          revision === "session" ? await withHttpServer(withGarbageCollection(http), measureIdleSessions) : {};
         yield [revision === "modern" ? `${name}, HTTP 2026-07-28` : `${name}, HTTP`, { ...figures, ...sessions }];
       }
     }

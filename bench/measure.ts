@@ -1,6 +1,6 @@
 // Measures a client's calls: the duration of one call, the calls per second, and the CPU time of the server's process.
 import type { Call } from "./calls.ts";
-import type { Client } from "./client.ts";
+import { type Client, type Command, connect } from "./client.ts";
 import { readCpuMs } from "./process-stats.ts";
 
 export type Figures = Readonly<Record<string, number | undefined>>;
@@ -38,6 +38,17 @@ export interface SequentialRun {
 
 export const callTool = (client: Client, { name, arguments: args }: Call) =>
   client.request("tools/call", { name, arguments: args });
+
+/** Runs `work` with a server in a new process, because earlier calls of another kind change what a call costs. */
+export async function withServer<T>(command: Command, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connect(command);
+  try {
+    await client.request("tools/list");
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
 
 /** Throws if the call fails, so that a failure is not measured as an answer. */
 export async function assertAnswered(client: Client, call: Call): Promise<void> {

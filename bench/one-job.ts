@@ -1,6 +1,5 @@
 // Measures reads of one job, the most frequent read of agents: in a young process, which still compiles much of its code, and in
 // a warm one.
-import { connect } from "./client.ts";
 import type { MetricGroup } from "./group.ts";
 import {
   assertAnswered,
@@ -12,6 +11,7 @@ import {
   type RunSize,
   runConcurrently,
   timeCalls,
+  withServer,
 } from "./measure.ts";
 import { CALL_V1_18, isPagesOnly, type Subject } from "./subjects.ts";
 
@@ -24,27 +24,24 @@ async function measureSubject(
   { sequentialCalls, concurrentCalls }: RunSize,
 ): Promise<Figures | undefined> {
   if (!calls) return undefined;
-  const client = await connect(command);
-  await client.request("tools/list");
-  await assertAnswered(client, calls.job);
-  const call = () => callTool(client, calls.job);
 
-  /** Measures sequential calls, then concurrent ones; the CPU time includes both. */
-  async function measureProcess(sequentialCount: number, concurrentCount: number) {
-    let times: readonly number[] = [];
-    let perSecond = Number.NaN;
-    const cpuMs = await measureCpu(client, sequentialCount + concurrentCount, async () => {
-      times = await timeCalls(sequentialCount, call);
-      ({ perSecond } = await runConcurrently(call, IN_FLIGHT, concurrentCount));
+  /** Measures sequential calls after `earlierCount` calls, then concurrent ones; the CPU time includes both. */
+  const measureProcess = (earlierCount: number, sequentialCount: number, concurrentCount: number) =>
+    withServer(command, async (client) => {
+      await assertAnswered(client, calls.job);
+      const call = () => callTool(client, calls.job);
+      await runConcurrently(call, 4, earlierCount);
+      let times: readonly number[] = [];
+      let perSecond = Number.NaN;
+      const cpuMs = await measureCpu(client, sequentialCount + concurrentCount, async () => {
+        times = await timeCalls(sequentialCount, call);
+        ({ perSecond } = await runConcurrently(call, IN_FLIGHT, concurrentCount));
+      });
+      return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs, perSecond };
     });
-    return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs, perSecond };
-  }
 
-  await timeCalls(YOUNG_AFTER, call);
-  const young = await measureProcess(250, 1_000);
-  await runConcurrently(call, 4, WARM_AFTER - YOUNG_AFTER - 1_250);
-  const warm = await measureProcess(sequentialCalls, concurrentCalls);
-  await client.close();
+  const young = await measureProcess(YOUNG_AFTER, 250, 1_000);
+  const warm = await measureProcess(WARM_AFTER, sequentialCalls, concurrentCalls);
   return {
     youngMs: young.p50Ms,
     youngP99Ms: young.p99Ms,

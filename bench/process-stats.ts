@@ -28,7 +28,7 @@ export function readTreeCpuMs(pid: number): number {
   return [sumTimesMs(pid, 4), ...children.map(readCpuMs)].reduce<number>((sum, ms) => sum + (ms ?? 0), 0);
 }
 
-export function readMemoryMiB(pid: number, which: "VmRSS" | "VmHWM"): number | undefined {
+export function readMemoryMiB(pid: number, which: "VmRSS" | "VmHWM" | "RssAnon"): number | undefined {
   const kilobytes = new RegExp(`^${which}:\\s+(\\d+) kB`, "m").exec(readProcFile(pid, "status") ?? "")?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
 }

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { connect } from "./client.ts";
 import type { MetricGroup } from "./group.ts";
-import { callTool, type Figures, measureCpu, median } from "./measure.ts";
+import { callTool, type Figures, measureCpu, median, withServer } from "./measure.ts";
 import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, isPagesOnly, type Subject } from "./subjects.ts";
 
-/** How long a server is idle before its memory is read. */
-const IDLE_MS = 500;
+/** How long a server is idle before its memory is read: V8 has collected what the start left. */
+const IDLE_MS = 30_000;
 /** Longer than mic-mcp waits before it saves its code. */
 const CACHE_MS = 3_000;
 
@@ -22,13 +22,11 @@ async function measureEmptyStart(): Promise<number> {
 }
 
 /** mic-mcp saves its compiled code 2 s after a start and after the first call: later starts use it, as on a user's machine. */
-async function fillCaches({ command, calls }: Subject): Promise<void> {
-  const client = await connect(command);
-  await client.request("tools/list");
-  if (calls) await callTool(client, calls.states);
-  await sleep(CACHE_MS);
-  await client.close();
-}
+const fillCaches = ({ command, calls }: Subject): Promise<void> =>
+  withServer(command, async (client) => {
+    if (calls) await callTool(client, calls.states);
+    await sleep(CACHE_MS);
+  });
 
 async function measureStart({ command, calls }: Subject) {
   const startedAt = performance.now();
@@ -54,14 +52,16 @@ async function measureSdkStart({ command: { args, env } }: Subject): Promise<num
   return Number(stdout);
 }
 
-async function measureIdleMemory({ command }: Subject): Promise<number | undefined> {
-  const client = await connect(command);
-  await client.request("tools/list");
-  await sleep(IDLE_MS);
-  const mebibytes = readMemoryMiB(client.pid, "VmRSS");
-  await client.close();
-  return mebibytes;
-}
+/** Returns the private memory of each server at rest. The rest of its memory is Node's binary, which all processes share. */
+const measureIdleMemory = (subjects: readonly Subject[]): Promise<ReadonlyMap<string, number | undefined>> =>
+  Promise.all(
+    subjects.map(({ name, command }) =>
+      withServer(command, async ({ pid }) => {
+        await sleep(IDLE_MS);
+        return [name, readMemoryMiB(pid, "RssAnon")] as const;
+      }),
+    ),
+  ).then((figures) => new Map(figures));
 
 async function measureSubject(subject: Subject, count: number): Promise<Figures> {
   await fillCaches(subject);
@@ -79,7 +79,6 @@ async function measureSubject(subject: Subject, count: number): Promise<Figures>
     callMs: subject.calls && median(starts.flatMap(({ callMs }) => callMs ?? [])),
     // A mean, because the kernel counts in steps of 10 ms.
     callCpuMs: cpuMs.length === 0 ? undefined : cpuMs.reduce((sum, ms) => sum + ms, 0) / cpuMs.length,
-    idleMiB: await measureIdleMemory(subject),
   };
 }
 
@@ -87,18 +86,22 @@ export const startup: MetricGroup = {
   title: "The start",
   reference: CALL_V1,
   columns: [
-    { name: "listMs", title: "spawn to tools/list, ms", digits: 0 },
+    { name: "listMs", title: "spawn to tools/list with a minimal client, ms", digits: 0 },
     { name: "sdkListMs", title: "spawn to the end of the SDK client's first listTools(), ms", digits: 0 },
     { name: "firstMs", title: "spawn to the first answer of a tool, ms", digits: 0 },
     { name: "callMs", title: "first call after tools/list, ms", digits: 0 },
     { name: "callCpuMs", title: "first call after tools/list, CPU, ms", digits: 0 },
-    { name: "idleMiB", title: "memory, idle, MiB", digits: 0 },
+    { name: "idleMiB", title: "private memory after 30 s at rest, MiB", digits: 0 },
   ],
   async *round({ subjects, size }) {
     const empty: number[] = [];
     for (let n = 0; n < size.starts; n++) empty.push(await measureEmptyStart());
     yield ["node -e 0", { listMs: median(empty) }];
-    for (const subject of subjects)
-      if (!isPagesOnly(subject)) yield [subject.name, await measureSubject(subject, size.starts)];
+    const measured = subjects.filter((subject) => !isPagesOnly(subject));
+    const figures = new Map<string, Figures>();
+    for (const subject of measured) figures.set(subject.name, await measureSubject(subject, size.starts));
+    // At rest at the same time, because each needs as long; they use no CPU time.
+    const idle = await measureIdleMemory(measured);
+    for (const [name, starts] of figures) yield [name, { ...starts, idleMiB: idle.get(name) }];
   },
 };

@@ -72,12 +72,13 @@ export const createJobPage = (count: number): JsonObject => ({
 
 const JOB_NUMBER = 5;
 export const job = createJob(JOB_NUMBER);
+export const INPUT_ID = `micinput_${toHex32(7)}`;
 export const JOB_ID = `micjob_${toHex32(JOB_NUMBER)}`;
 
 export const { states } = readCatalogue();
 
 export const input: JsonObject = {
-  id: `micinput_${toHex32(7)}`,
+  id: INPUT_ID,
   workspaceId: WORKSPACE_ID,
   environment: "SANDBOX",
   state: "READY",

@@ -1,6 +1,8 @@
 // The stub service as a separate process. It creates all responses before the first request and checks nothing. Its argument is
 // the latency in milliseconds: the delay before each response (default 0).
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { isJsonObject, parseJson } from "../src/contract/json.ts";
 import { createJobPage, input, job, states, toEnvelope } from "./stub-responses.ts";
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, "mic-mcp bench\n");
@@ -32,14 +34,20 @@ async function sendAsset(response: ServerResponse, megabytes: number): Promise<v
   response.end();
 }
 
+/** Answers with the input that was registered, because a client may check that the answer is about its request. */
+async function sendInput(response: ServerResponse, request: IncomingMessage): Promise<void> {
+  const registration = parseJson(await text(request));
+  send(response, 201, toJsonBuffer(toEnvelope({ ...input, ...(isJsonObject(registration) && registration) })));
+}
+
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://stub");
-  request.resume();
   const asset = /\/assets\/asset_(\d+)\/content$/.exec(pathname);
+  if (request.method === "POST" && !pathname.endsWith("/oauth/token")) return void sendInput(response, request);
+  request.resume();
   if (asset) void sendAsset(response, Number(asset[1]));
   else if (pathname.endsWith("/geo/states")) send(response, 200, responses.states);
   else if (pathname.endsWith("/oauth/token")) send(response, 200, responses.token);
-  else if (request.method === "POST") send(response, 201, responses.input);
   else if (pathname.endsWith("/mic/jobs"))
     send(response, 200, pages.get(searchParams.get("limit") ?? "25") ?? toJsonBuffer({}));
   else if (pathname.includes("/mic/jobs/")) send(response, 200, responses.job);

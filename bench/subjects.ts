@@ -2,7 +2,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundleEcho, generateOrval, ivotobyFile, subjectFile, writeOpenApiDocument } from "./alternatives.ts";
+import { generateOrval, ivotobyFile, subjectFile, writeOpenApiDocument } from "./alternatives.ts";
 import { type Calls, createRawCalls, createToolCalls, ivotobyCalls, orvalCalls } from "./calls.ts";
 import type { Command } from "./client.ts";
 import { type HttpSubject, TOKEN } from "./http-client.ts";
@@ -17,6 +17,8 @@ export interface Subject {
   readonly calls?: Calls;
 }
 
+/** The floor: one tool, without an SDK. */
+export const BARE = "bare";
 /** The subject with one hand-written tool. */
 export const CALL_V1 = "call-v1";
 /** The subject with 18 hand-written tools. */
@@ -70,7 +72,7 @@ export async function createSubjects(baseUrl: string): Promise<readonly Subject[
   });
   const ivotobyEnvironment = { API_BASE_URL: baseUrl, OPENAPI_SPEC_PATH: document, VERBOSE: "false" };
   return [
-    { name: "echo-v1, bundled", command: { args: [await bundleEcho()] } },
+    { name: BARE, command: { args: [subjectFile("bare.mjs")], env: { BASE_URL: baseUrl } }, calls: createRawCalls() },
     createHandWrittenSubject(CALL_V1, "call-v1.mjs", baseUrl, createRawCalls()),
     createHandWrittenSubject(CALL_V1_18, "call-v1-18.mjs", baseUrl, createToolCalls()),
     ...(["summary", "full"] as const).map((view) => ({

@@ -1,7 +1,6 @@
 // Measures a server under load over stdio: the states, one input, pages of 100 jobs, and peak memory.
 import { Pool } from "undici";
-import { paths } from "./calls.ts";
-import { connect } from "./client.ts";
+import { type Call, paths } from "./calls.ts";
 import type { BenchContext, MetricGroup } from "./group.ts";
 import {
   assertAnswered,
@@ -13,6 +12,7 @@ import {
   runConcurrently,
   runSequentially,
   timeCalls,
+  withServer,
 } from "./measure.ts";
 import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, type Subject } from "./subjects.ts";
@@ -22,21 +22,20 @@ const IN_FLIGHT = 32;
 async function measureSubject({ command, calls }: Subject, size: RunSize): Promise<Figures | undefined> {
   if (!calls) return undefined;
   const { warmUpCalls, sequentialCalls, pages, concurrentCalls } = size;
-  const client = await connect(command);
-  await client.request("tools/list");
-  for (const call of [calls.states, calls.input, calls.jobs(100)]) await assertAnswered(client, call);
-  await runConcurrently(() => callTool(client, calls.states), 4, warmUpCalls);
-  await runConcurrently(() => callTool(client, calls.input), 4, warmUpCalls);
-  await runConcurrently(() => callTool(client, calls.jobs(100)), 2, warmUpCalls / 2);
-  const states = await runSequentially(client, calls.states, sequentialCalls);
-  const input = await runSequentially(client, calls.input, sequentialCalls);
-  const manyStates = await runCallsConcurrently(client, calls.states, IN_FLIGHT, concurrentCalls);
-  const manyInputs = await runCallsConcurrently(client, calls.input, IN_FLIGHT, concurrentCalls);
-  const jobs = await runSequentially(client, calls.jobs(100), pages);
-  const peakMiB = readMemoryMiB(client.pid, "VmHWM");
-  await client.close();
+  /** Measures sequential calls in a warm process, then concurrent ones, if any, and the peak memory of both. */
+  const measureCall = (call: Call, earlierCount: number, sequentialCount: number, concurrentCount = 0) =>
+    withServer(command, async (client) => {
+      await assertAnswered(client, call);
+      await runConcurrently(() => callTool(client, call), 4, earlierCount);
+      const sequential = await runSequentially(client, call, sequentialCount);
+      const { perSecond } = await runCallsConcurrently(client, call, IN_FLIGHT, concurrentCount);
+      return { ...sequential, perSecond, peakMiB: readMemoryMiB(client.pid, "VmHWM") };
+    });
+  const states = await measureCall(calls.states, warmUpCalls, sequentialCalls, concurrentCalls);
+  const input = await measureCall(calls.input, warmUpCalls, sequentialCalls, concurrentCalls);
+  const jobs = await measureCall(calls.jobs(100), warmUpCalls / 2, pages);
   return {
-    peakMiB,
+    peakMiB: jobs.peakMiB,
     statesMs: states.p50Ms,
     statesP99Ms: states.p99Ms,
     statesCpuMs: states.cpuMs,
@@ -46,8 +45,8 @@ async function measureSubject({ command, calls }: Subject, size: RunSize): Promi
     jobsMs: jobs.p50Ms,
     jobsP99Ms: jobs.p99Ms,
     jobsCpuMs: jobs.cpuMs,
-    statesPerSecond: manyStates.perSecond,
-    inputsPerSecond: manyInputs.perSecond,
+    statesPerSecond: states.perSecond,
+    inputsPerSecond: input.perSecond,
   };
 }
 
@@ -72,7 +71,7 @@ export const workload: MetricGroup = {
   title: "At work",
   reference: CALL_V1,
   columns: [
-    { name: "peakMiB", title: "memory, peak, MiB", digits: 0 },
+    { name: "peakMiB", title: "memory, peak after pages of 100 jobs, MiB", digits: 0 },
     { name: "statesMs", title: "states, p50, ms", digits: 2 },
     { name: "statesP99Ms", title: "states, p99, ms", digits: 2 },
     { name: "statesCpuMs", title: "states, CPU, ms", digits: 2 },

@@ -1,10 +1,11 @@
 // Writes the figures of a full run: all of them into bench/README.md, the main ones into docs/use/speed.md.
 import { readFile, writeFile } from "node:fs/promises";
-import { CALL_V1_18, OURS } from "./subjects.ts";
-import { type Column, formatResults, type Results } from "./table.ts";
+import { BARE, CALL_V1_18, OURS } from "./subjects.ts";
+import { type Column, formatComparison, type Results } from "./table.ts";
 
-/** The subjects shown in docs/use/speed.md; ratios are relative to the first. */
-const SHOWN_SUBJECTS = [CALL_V1_18, "@ivotoby/openapi-mcp-server", "orval", OURS] as const;
+const ALTERNATIVES = ["@ivotoby/openapi-mcp-server", "orval"];
+/** The subjects shown in docs/use/speed.md. */
+const SHOWN_SUBJECTS = [BARE, CALL_V1_18, ...ALTERNATIVES, OURS];
 
 interface Row extends Column {
   /** Key of the group that measures the metric. */
@@ -14,16 +15,16 @@ interface Row extends Column {
 }
 
 const ROWS: readonly Row[] = [
-  { group: "start", name: "listMs", title: "spawn to tools/list, ms", digits: 0 },
-  { group: "start", name: "sdkListMs", title: "the same with the SDK's client, ms", digits: 0 },
+  { group: "start", name: "listMs", title: "spawn to tools/list with a minimal client, ms", digits: 0 },
+  { group: "start", name: "sdkListMs", title: "spawn to the end of the SDK client's first listTools(), ms", digits: 0 },
   { group: "start", name: "firstMs", title: "spawn to the first answer of a tool, ms", digits: 0 },
   { group: "start", name: "callCpuMs", title: "first call after startup, CPU, ms", digits: 0 },
-  { group: "start", name: "idleMiB", title: "memory, idle, MiB", digits: 0 },
-  { group: "work", name: "peakMiB", title: "memory, peak, MiB", digits: 0 },
-  { group: "work", name: "statesPerSecond", title: "states a second, 32 in flight", digits: 0 },
+  { group: "start", name: "idleMiB", title: "private memory after 30 s at rest, MiB", digits: 0 },
+  { group: "work", name: "peakMiB", title: "memory, peak after pages of 100 jobs, MiB", digits: 0 },
+  { group: "work", name: "statesPerSecond", title: "states a second, 32 in flight", digits: 0, isRate: true },
   { group: "job", name: "warmMs", title: "one job, p50, ms", digits: 2 },
   { group: "job", name: "warmCpuMs", title: "one job, CPU, ms", digits: 2 },
-  { group: "job", name: "warmPerSecond", title: "jobs a second, 32 in flight", digits: 0 },
+  { group: "job", name: "warmPerSecond", title: "jobs a second, 32 in flight", digits: 0, isRate: true },
   { group: "job", name: "youngCpuMs", title: "one job, CPU, ms, in a process that has just begun", digits: 2 },
   { group: "work", name: "jobsMs", title: "100 jobs, p50, ms", digits: 2 },
   { group: "work", name: "jobsCpuMs", title: "100 jobs, CPU, ms", digits: 2 },
@@ -33,6 +34,7 @@ const ROWS: readonly Row[] = [
     name: "statesPerSecond",
     title: "over HTTP: states a second, 16 in flight",
     digits: 0,
+    isRate: true,
   },
   {
     group: "http",
@@ -40,6 +42,7 @@ const ROWS: readonly Row[] = [
     name: "jobsPerSecond",
     title: "over HTTP: jobs a second, 16 in flight",
     digits: 0,
+    isRate: true,
   },
   { group: "post", name: "postMs", title: "a POST, p50, ms (mic-mcp also syncs its journal to disk)", digits: 2 },
   { group: "tokens", name: "listWireTokens", title: "tools/list: everything, tokens", digits: 0 },
@@ -61,9 +64,10 @@ function formatMainTable(groups: ReadonlyMap<string, Results>): string {
       return [subject, Array.from({ length: rounds }, (_, round) => collectFigures(round))];
     }),
   );
-  return formatResults(
+  return formatComparison(
     shown,
-    CALL_V1_18,
+    OURS,
+    ALTERNATIVES,
     ROWS.map((row) => ({ ...row, name: `${row.group} ${row.name}` })),
   );
 }
