@@ -4,7 +4,7 @@ import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject, jsonPointer } from "../contract/json.ts";
 import { UNLISTED_VALUE } from "../contract/scalars.ts";
 import { excerpt, formatCell, formatToken, quote } from "../core/untrusted-text.ts";
-import { type EncodedRequest, readEncodedRequest } from "./encode.ts";
+import { type EncodedRequest, valueInRequest } from "./encode.ts";
 import { MAX_VALUES, type ParsedJson, parseJson } from "./parse-json.ts";
 
 /** The response breaks the contract. The message states where and how. */
@@ -144,17 +144,18 @@ export function asValidBody<S extends z.ZodType>(schema: S, value: unknown): z.o
   }
 }
 
+/** A field of a resource that must have the value which the request names. */
+interface Echo {
+  readonly pointer: string;
+  readonly wanted: unknown;
+}
+
 /** Returns the field in which a resource names another value than the request; undefined if there is none. A missing field names none. */
-function findOtherValue(
-  { echoes = {} }: Endpoint,
-  named: Readonly<Record<string, unknown>>,
-  resource: unknown,
-): string | undefined {
-  for (const [pointer, name] of Object.entries(echoes)) {
+function findOtherValue(echoes: readonly Echo[], resource: unknown): string | undefined {
+  for (const { pointer, wanted } of echoes) {
     const path = pointer.slice(1).split("/");
     const parent = findParent(resource, path.slice(0, -1));
     const value: unknown = parent && Reflect.get(parent, path.at(-1) ?? "");
-    const wanted = named[name];
     const isOther = (typeof value === "string" || value === null) && value !== wanted;
     if (isOther && typeof wanted === "string")
       return `${pointer} is ${value === null ? "null" : quote(excerpt(value, MAX_LISTED_NAME))}, but the request is about ${quote(wanted)}`;
@@ -168,15 +169,21 @@ function findOtherValue(
  */
 function checkEchoes(endpoint: Endpoint, encoded: EncodedRequest, body: unknown): readonly string[] {
   if (!endpoint.echoes) return [];
-  const named = readEncodedRequest(endpoint, encoded);
+  const echoes = Object.entries(endpoint.echoes).map(([pointer, name]) => ({
+    pointer,
+    wanted: valueInRequest(endpoint, encoded, name),
+  }));
   const items = itemsOf(body);
-  const reasons = (items ?? [isJsonObject(body) ? body["data"] : undefined]).flatMap((resource, index) => {
-    const reason = findOtherValue(endpoint, named, resource);
-    return reason === undefined ? [] : [[index, `/data${items ? `/${index}` : ""}${reason}`] as const];
+  if (!items) {
+    const reason = findOtherValue(echoes, isJsonObject(body) ? body["data"] : undefined);
+    if (reason !== undefined) throw new OtherResource(`/data${reason}`);
+    return [];
+  }
+  const reasons = items.flatMap((resource, index) => {
+    const reason = findOtherValue(echoes, resource);
+    return reason === undefined ? [] : [[index, `/data/${index}${reason}`] as const];
   });
-  if (items) return removeItems(items, new Map(reasons));
-  for (const [, reason] of reasons) throw new OtherResource(reason);
-  return [];
+  return removeItems(items, new Map(reasons));
 }
 
 /**
