@@ -2,7 +2,7 @@
 // folder. Addresses of this machine stand in for other machines: 127.0.0.21 to 127.0.0.23 for the PostgreSQL servers. SUBSTITUTES lists
 // all differences from what an operator types; programs that need systemd, ssh or a password store are replaced by small scripts.
 import { execFile } from "node:child_process";
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,15 +15,15 @@ import { freePort, freeShortPort } from "../support/free-port.ts";
 import { startIdentityProvider } from "../support/identity-provider.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
 import { connectHttp, type TestClient } from "../support/mcp.ts";
-import { postgresBin, postgresUser, startPostgres } from "../support/postgres.ts";
+import { postgresBin, postgresUser } from "../support/postgres.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless, thoroughMissing } from "../support/unless.ts";
 
 const execute = promisify(execFile);
 const SETUP = "docs/operate/teams.md";
 const PAGES = [SETUP, "docs/operate/run.md"];
-const UNIT = "deploy/systemd/mic-mcp@.service";
-const TIMEOUT_MS = 300_000;
+const UNITS = "deploy/systemd";
+const TIMEOUT_MS = 400_000;
 
 /** Stands in for ssh: MACHINE is the address of the machine on which a command runs. */
 const SSH = `#!/bin/bash
@@ -35,35 +35,48 @@ const RUNUSER = `#!/bin/bash
 exec "\${@:4}"
 `;
 
-/** Stands in for systemctl: starts, stops and kills the PostgreSQL server of MACHINE, and starts and stops a unit as its file says. */
+/**
+ * Stands in for systemctl: starts, stops and kills the PostgreSQL server of MACHINE, and starts and stops other units as their files say.
+ * It ignores timers.
+ */
 const SYSTEMCTL = `#!/bin/bash
 set -e
-if [[ \${!#} == postgresql@* ]]; then
-  files=$SERVERS/$MACHINE
-  control() { runuser -u postgres -- pg_ctl --pgdata="$files/main" --wait "$@" >>"$files/control.log"; }
-  options="-c port=$PGPORT -c listen_addresses=$MACHINE -c unix_socket_directories=$files -c hba_file=$files/etc/pg_hba.conf -c fsync=off -c ssl=on -c ssl_cert_file=$SERVERS/tls.pem -c ssl_key_file=$SERVERS/tls.key"
-  pid=$(head -n 1 "$files/main/postmaster.pid" 2>/dev/null || true)
-  case $1 in
-    kill) kill -KILL "$pid" $(ps -o pid= --ppid "$pid") ;;
-    stop) [[ -z $pid ]] || ! kill -0 "$pid" 2>/dev/null || control stop --mode=fast ;;
-    restart) control restart --mode=fast --options="$options" --log="$files/server.log" ;;
-    start) control start --options="$options" --log="$files/server.log" ;;
+for unit in "\${@:2}"; do
+  case $unit in
+    -* | *.timer) continue ;;
+    postgresql@*)
+      files=$SERVERS/$MACHINE
+      control() { runuser -u postgres -- pg_ctl --pgdata="$files/main" --wait "$@" >>"$files/control.log"; }
+      options="-c port=$PGPORT -c listen_addresses=$MACHINE -c unix_socket_directories=$files -c hba_file=$files/etc/pg_hba.conf -c fsync=off -c ssl=on -c ssl_cert_file=$SERVERS/tls.pem -c ssl_key_file=$SERVERS/tls.key"
+      pid=$(head -n 1 "$files/main/postmaster.pid" 2>/dev/null || true)
+      case $1 in
+        kill) kill -KILL "$pid" $(ps -o pid= --ppid "$pid") ;;
+        stop) [[ -z $pid ]] || ! kill -0 "$pid" 2>/dev/null || control stop --mode=fast ;;
+        restart) control restart --mode=fast --options="$options" --log="$files/server.log" ;;
+        start) control start --options="$options" --log="$files/server.log" ;;
+      esac
+      continue ;;
   esac
-  exit
-fi
-port=\${!#}; port=\${port#*@}; pidfile=$DRILL/$port.pid
-if [[ $1 == stop ]]; then
-  kill -TERM "$(cat "$pidfile")"
-  while kill -0 "$(cat "$pidfile")" 2>/dev/null; do sleep 0.1; done
-  exit
-fi
-value() { sed -n "s/^$1=//p" "$DRILL/unit" | sed "s/%i/$port/g; s#%d#$DRILL/credentials#g"; }
-mkdir -p "$DRILL/credentials"
-IFS=: read -r name from <<<"$(value LoadCredential)"
-cp "$from" "$DRILL/credentials/$name"
-while IFS= read -r line; do [[ $line == [A-Z]*=* ]] && export "$line"; done < <(value Environment; cat "$(value EnvironmentFile)")
-setsid $(value ExecStart) >>"$DRILL/$port.log" 2>&1 &
-echo $! >"$pidfile"
+  port=\${unit#*@}; pidfile=$DRILL/$unit.pid; file=$DRILL/units/\${unit/@*/@}.service
+  if [[ $1 == stop ]]; then
+    kill -TERM "$(cat "$pidfile")"
+    while kill -0 "$(cat "$pidfile")" 2>/dev/null; do sleep 0.1; done
+    continue
+  fi
+  value() { sed -n "s/^$1=//p" "$file" | sed "s/%i/$port/g; s#%d#$DRILL/credentials#g; s/%%/%/g; s/[$][$]/$/g"; }
+  run() { while IFS= read -r command; do eval "$command" </dev/null; done < <(value "$1"); }
+  mkdir -p "$DRILL/credentials" "$SERVERS/backup"
+  ! IFS=: read -r name from < <(value LoadCredential) || cp "$from" "$DRILL/credentials/$name"
+  while IFS= read -r line; do [[ $line == [A-Z]*=* ]] && export "$line"; done < <(value Environment; cat "$(value EnvironmentFile)")
+  run ExecStartPre
+  if [[ $(value Type) == oneshot ]]; then
+    run ExecStart
+  else
+    setsid $(eval echo "$(value ExecStart)") >>"$DRILL/$unit.log" 2>&1 &
+    echo $! >"$pidfile"
+  fi
+  run ExecStartPost
+done
 `;
 
 const PASS = `#!/bin/bash
@@ -101,15 +114,13 @@ async function createServers(): Promise<string> {
 /** Machines with PostgreSQL, an identity provider, an API and an empty folder instead of the system's folders. */
 async function setUp() {
   const folder = await folderForTest();
-  for (const name of ["bin", "etc"]) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ["bin", "etc", "units"]) mkdirSync(join(folder, name), { recursive: true });
   const servers = await createServers();
   const databasePort = await freePort();
   const emulator = await startEmulator();
   onTestFinished(() => emulator.close());
   const provider = await startIdentityProvider({ groupsOf: () => ["mic-red"] });
   onTestFinished(() => provider.stop());
-  const restored = await startPostgres();
-  onTestFinished(() => restored.stop());
   const first = await freeShortPort(8931);
   const ports = [first, await freeShortPort(first + 1)] as const;
   const origin = `http://127.0.0.1:${await freePort()}`;
@@ -122,8 +133,10 @@ async function setUp() {
     ["/etc/mic-mcp", join(folder, "etc/mic-mcp")],
     ["/etc/postgresql/15/main", "$SERVERS/$MACHINE/etc"],
     ["/var/lib/postgresql/15/main", "$SERVERS/$MACHINE/main"],
+    ["/var/lib/mic-mcp-backup", "$SERVERS/backup"],
     ["PASSWORD '…'", "PASSWORD 'secret'"],
     ["password=…", "password=secret"],
+    ["PASSWORD=…", "PASSWORD=secret"],
     ...[1, 2, 3].map((at) => [`mic:…@10.0.0.2${at}`, `mic:secret@127.0.0.2${at}:${databasePort}`] as const),
     ["10.0.0.2", "127.0.0.2"],
     ["10.0.0.0/24", "127.0.0.0/24"],
@@ -147,7 +160,8 @@ async function setUp() {
   };
   for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, "bin", name), text, { mode: 0o755 });
   writeFileSync(join(folder, "secret"), client.clientSecret);
-  writeFileSync(join(folder, "unit"), substitute(readFileSync(UNIT, "utf8")));
+  for (const name of readdirSync(UNITS))
+    writeFileSync(join(folder, "units", name), substitute(readFileSync(join(UNITS, name), "utf8")));
   const env = {
     // Settings of the test run are not settings of the machine.
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MIC|OTEL)_/.test(name))),
@@ -178,14 +192,15 @@ async function setUp() {
     return stdout;
   }
   onTestFinished(async () => {
-    for (const port of ports) await type(`systemctl stop mic-mcp@${port}`).catch(() => undefined);
+    for (const unit of [...ports.map((port) => `mic-mcp@${port}`), "mic-mcp-wal"])
+      await type(`systemctl stop ${unit}`).catch(() => undefined);
   });
   onTestFinished(async () => {
     for (const MACHINE of MACHINES) await type("systemctl kill postgresql@15-main", { MACHINE }).catch(() => undefined);
     rmSync(servers, { recursive: true, force: true, maxRetries: 5 });
   });
   for (const MACHINE of MACHINES) await type("systemctl start postgresql@15-main", { MACHINE });
-  return { folder, emulator, provider, restored, ports, origin, substitute, type };
+  return { folder, emulator, provider, ports, origin, substitute, type };
 }
 
 /** Registers one input after another until `stop`, and repeats each call until it succeeds. */
@@ -240,10 +255,10 @@ const waitUntilBalanced = (origin: string) => expect.poll(() => readStatus(`${or
 
 testUnless(
   thoroughMissing ?? deploymentMissing,
-  "the commands of the pages set up two instances, switch the primary twice, and restore a backup",
+  "the commands of the pages set up two instances, switch the primary twice, and restore a backup to a point in time",
   async () => {
     const machine = await setUp();
-    const { folder, emulator, provider, restored, ports, origin, substitute, type } = machine;
+    const { folder, emulator, provider, ports, origin, substitute, type } = machine;
     const [install = ""] = readBlocks("Install");
     // The second line is the alternative with Docker.
     await type(install.split("\n")[0] ?? "");
@@ -275,9 +290,12 @@ testUnless(
     const token = await provider.issueToken(`${origin}/mcp`, { seconds: 3_600 });
     const client = await connectHttp("v2-modern", `${origin}/mcp`, { token });
     onTestFinished(() => client.close());
-    const act = (at: number) =>
-      client.callTool("register_input", { inputKind: "M4_FILE", referenceId: emulator.fileIds[at] });
+    const act = (at: number, key = {}) =>
+      client.callTool("register_input", { inputKind: "M4_FILE", referenceId: emulator.fileIds[at], ...key });
     expect((await act(0)).isError).toBe(false);
+    const [startBackups = "", restore = "", startAgain = ""] = readBlocks("Backup and restore");
+    const BACKUPS = { MACHINE: "127.0.0.24" };
+    await type(startBackups, BACKUPS);
 
     const [functions = "", kill = "", promote = "", follow = "", back = ""] = readBlocks("Failover drill");
     const calling = startCalling(client, emulator);
@@ -333,26 +351,29 @@ testUnless(
     await type(`runuser -u postgres -- psql -c 'ALTER ROLE mic PASSWORD NULL'`, { MACHINE: one });
     expect((await act(1)).isError).toBe(false);
 
-    // A backup, an action that it does not contain, and a restore into an empty server.
-    const [drill = ""] = readBlocks("Backup and restore");
-    const [backup = "", ...steps] = drill.trim().split("\n");
-    const url = /^MIC_DATABASE_URL=([^,]*)/m.exec(readFileSync(settings, "utf8"))?.[1] ?? "";
-    await type(backup, { MIC_DATABASE_URL: url });
-    expect((await act(2)).isError).toBe(false);
-    const restoredUrl = await restored.createDatabase();
-    const newSettings = readFileSync(settings, "utf8").replace(/^(MIC_DATABASE_URL)=.*$/m, `$1=${restoredUrl}`);
-    let readiness = "";
-    for (const step of steps) {
-      if (step.startsWith("systemctl stop")) await type(`systemctl stop mic-mcp@${ports[1]}`);
-      if (step.startsWith("systemctl start")) writeFileSync(settings, `${newSettings}MIC_DATABASE_DURABILITY=local\n`);
-      if (step.startsWith("curl")) await waitUntilReady(ports[0]);
-      readiness = await type(step, { RESTORED_DATABASE_URL: restoredUrl });
+    // Recovery, from a backup before both switches, to the time between two actions, while the instances run.
+    const time = await type(`runuser -u postgres -- psql -At -c 'SELECT clock_timestamp()'`, { MACHINE: one });
+    expect((await act(2, { idempotencyKey: "after-the-backup" })).isError).toBe(false);
+    const executions = await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID);
+    for (const MACHINE of MACHINES) await type("systemctl stop postgresql@15-main", { MACHINE });
+    const [listBackups = ""] = restore.split("\n");
+    const [base = ""] = /^base-.*$/m.exec(await type(listBackups, { MACHINE: one })) ?? [];
+    const chosen = restore.replace(/base-2.*/, base).replace("2026-07-28 09:30:00+00", time.trim());
+    await type(chosen, { MACHINE: one });
+    await addReplica(two, "mic_b");
+    await addReplica(three, "mic_c");
+    for (const [at, port] of ports.entries()) {
+      await waitUntilReady(port);
+      const { checks } = Object(await (await fetch(`${instances[at]}/readyz`)).json());
+      expect(checks.database).toHaveProperty("restoreGap");
     }
-    expect(JSON.parse(readiness)).toMatchObject({ checks: { database: { restoreGap: expect.anything() } } });
     await waitUntilBalanced(origin);
-    // The restored instance does not know the second action, and says so.
-    const listed = await client.callTool("list_actions", {});
-    expect(listed.text).toMatch(/restored/);
+    expect((await client.callTool("list_actions", {})).text).toMatch(/restored/);
+    // The journal lacks the action. The API recognizes its key.
+    expect((await act(2, { idempotencyKey: "after-the-backup" })).isError).toBe(false);
+    expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(executions);
+    expect((await act(3, { idempotencyKey: "after-the-restore" })).isError).toBe(false);
+    await type(startAgain, BACKUPS);
   },
   TIMEOUT_MS,
 );
