@@ -25,6 +25,7 @@ import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../o
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
+import { checkCertificate } from "./certificate.ts";
 import { checkTeam } from "./teams.ts";
 
 const list = (values: readonly string[]): string =>
@@ -161,6 +162,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
         "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
       ),
       ...(await checkConnection(settings, deployment)),
+      ...(await checkCertificate(settings.publicOrigin)),
       ...(await checkTeams(settings, deployment)),
       ...(tokenFile === undefined ? [] : [await checkAccessToken(tokenFile, settings, tokens, deployment)]),
       checkProxy(environment),
