@@ -83,10 +83,12 @@ export type TeamsSettings = ReturnType<typeof readTeamsSettings>;
 export type SignInSettings = Values["signIn"];
 export type DatabaseSettings = Values["database"];
 /** The settings that every command of a deployment needs. */
-export type StoreSettings = Pick<TeamsSettings, "config" | "database" | "secretKeys" | "secrets">;
+export type StoreSettings = Pick<
+  TeamsSettings,
+  "config" | "database" | "secretKeys" | "secrets" | "auditRetentionDays"
+>;
 /** The settings of a deployment, except HTTP and sign-in. */
-export type DeploymentSettings = StoreSettings &
-  Pick<TeamsSettings, "publicOrigin" | "auditRetentionDays" | "restoreGap">;
+export type DeploymentSettings = StoreSettings & Pick<TeamsSettings, "publicOrigin" | "restoreGap">;
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 

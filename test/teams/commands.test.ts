@@ -1,5 +1,6 @@
 // Tests `mic-mcp teams` and `mic-mcp doctor --teams`: their output and refusals, without any secret.
-import { chmodSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { JOURNAL_VERSION } from "../../src/actions/schema.ts";
@@ -8,6 +9,7 @@ import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
 import { writeKeyFile } from "../support/key-file.ts";
+import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
@@ -45,6 +47,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const database = await databaseForTest(url);
     return {
       url,
+      emulator,
       baseUrl,
       keys,
       red,
@@ -282,6 +285,49 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await list()).code).toBe(0);
     expect((await dryRun()).stdout).toContain(`The tables have version ${JOURNAL_VERSION};`);
   });
+
+  testUnless(
+    missingProgram("psql"),
+    "instances whose role may only add audit rows record actions on days with and without a partition",
+    async () => {
+      const { url, keys, emulator, database, command, addRed, fileIds } = await setUp();
+      await addRed();
+      expect((await command("teams migrate")).code).toBe(0);
+      const [, statements = ""] =
+        /```sql\n(CREATE ROLE mic_app.*?)```/s.exec(readFileSync("docs/operate/audit.md", "utf8")) ?? [];
+      execFileSync("psql", [url, "--quiet"], { input: statements, stdio: ["pipe", "ignore", "ignore"] });
+      const appUrl = Object.assign(new URL(url), { username: "mic_app" }).href;
+      const app = await databaseForTest(appUrl);
+      const role = { urls: [appUrl], pool: 4, durability: "local", migrate: false } as const;
+      const instance = await instanceForTest({ url, keys, emulator }, { database: role });
+      expect(await instance.databaseCheck()).toMatchObject({ status: "ok" });
+      const client = await connectCaller(instance, createCaller("ann", ["reds"]));
+      const today = `audit_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;
+      const act = async (at: number) => {
+        const { isError } = await client.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileIds[at] });
+        expect(isError).toBe(false);
+        return await database.query(
+          "SELECT tableoid::regclass::text AS name FROM audit WHERE event = 'action' ORDER BY at",
+        );
+      };
+      expect(await act(0)).toEqual([{ name: today }]);
+      for (const sql of [
+        "UPDATE audit SET caller = ''",
+        "DELETE FROM audit",
+        `DELETE FROM ${today}`,
+        `DROP TABLE ${today}`,
+      ])
+        await expect(app.query(sql)).rejects.toThrow(/permission denied|must be owner/);
+      // The partitions end when nobody runs the command for some days.
+      await database.query(`DROP TABLE ${today}`);
+      await database.query(
+        "INSERT INTO audit (at, event, caller, team, client, outcome) VALUES (1, 'team', 'a', 'b', 'c', 'd')",
+      );
+      expect(await act(1)).toEqual([{ name: "audit_default" }]);
+      expect((await command("teams migrate")).code).toBe(0);
+      expect(await database.query("SELECT event FROM audit_default")).toEqual([{ event: "action" }]);
+    },
+  );
 
   const DOCTOR = { MIC_PUBLIC_URL: "https://mic.example.org", MIC_DATABASE_DURABILITY: "local" };
 

@@ -118,17 +118,19 @@ export async function pruneAudit(database: Database, retentionMs: number): Promi
   return count === PRUNE_BATCH_SIZE;
 }
 
+/** Creates the partitions of the next days, and deletes what is older than `retentionMs`. */
+export async function maintainAudit(database: Database, retentionMs: number, isClosed = () => false): Promise<void> {
+  await maintainPartitions(database, retentionMs);
+  while (!isClosed() && (await pruneAudit(database, retentionMs)));
+}
+
 const MAINTENANCE_INTERVAL_MS = 3_600_000;
 
 /** Maintains the audit now and every hour. After an error, the next attempt is an hour later. The returned function ends that. */
 export function startAuditMaintenance(database: Database, retentionMs: number): () => Promise<void> {
   let isClosed = false;
-  async function maintain(): Promise<void> {
-    try {
-      await maintainPartitions(database, retentionMs);
-      while (!isClosed && (await pruneAudit(database, retentionMs)));
-    } catch {}
-  }
+  // The role of the instances may lack the right to change the audit: then `mic-mcp teams migrate` maintains it.
+  const maintain = () => maintainAudit(database, retentionMs, () => isClosed).catch(() => undefined);
   let running = maintain();
   const timer = setInterval(() => {
     running = maintain();

@@ -14,6 +14,7 @@ import { formatOperatorTable } from "../../core/table.ts";
 import { quoted, say } from "../../core/text.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit } from "../audit/audit.ts";
+import { maintainAudit } from "../audit/rows.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
@@ -34,6 +35,8 @@ import { createUpstreamSecret, type UpstreamSecret } from "../tenancy/upstream-s
 import { resolveTeamActions } from "./resolve.ts";
 import { eraseUser, exportUser, setBlocked, showAudit } from "./users.ts";
 
+const DAY_MS = 86_400_000;
+
 type TeamFlags = ArgumentsOf<"teams">["values"];
 
 export interface Manager {
@@ -44,7 +47,7 @@ export interface Manager {
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
-  /** Brings the tables up to date. Throws Failure. */
+  /** Brings the tables and the partitions of the audit up to date. Throws Failure. */
   migrate(): Promise<void>;
   findVersion(): Promise<number>;
   readonly callers: Callers;
@@ -421,7 +424,10 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
-    migrate,
+    async migrate() {
+      await migrate();
+      await maintainAudit(database, settings.auditRetentionDays * DAY_MS);
+    },
     findVersion,
     callers,
     async readActions(teams, state) {
