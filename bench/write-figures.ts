@@ -1,10 +1,10 @@
-// Writes the figures of a full run: all of them into bench/README.md, the main ones into docs/use/speed.md.
+// Writes the figures of a full run: all of them into bench/README.md, with a main table at the top.
 import { readFile, writeFile } from "node:fs/promises";
 import { BARE, CALL_V1_18, OURS } from "./subjects.ts";
 import { type Column, formatComparison, type Results } from "./table.ts";
 
 const ALTERNATIVES = ["@ivotoby/openapi-mcp-server", "orval"];
-/** The subjects shown in docs/use/speed.md. */
+/** The subjects of the main table. */
 const SHOWN_SUBJECTS = [BARE, CALL_V1_18, ...ALTERNATIVES, OURS];
 
 interface Row extends Column {
@@ -84,6 +84,6 @@ async function replaceSection(file: URL, name: string, content: string): Promise
 
 /** `figures`: a line with the machine and date, then each table. */
 export async function writeFigures(groups: ReadonlyMap<string, Results>, figures: readonly string[]): Promise<void> {
-  await replaceSection(new URL("../docs/use/speed.md", import.meta.url), "bench", formatMainTable(groups));
+  await replaceSection(new URL("README.md", import.meta.url), "main figures", formatMainTable(groups));
   await replaceSection(new URL("README.md", import.meta.url), "figures", figures.join("\n\n"));
 }

@@ -1,9 +1,7 @@
-// Formats the reference of the tools for users: each tool with its parameters, from the schemas, and one example, from test/snapshots/.
-import { readFile } from "node:fs/promises";
+// Formats the reference of the tools for users: each tool with its parameters, from the schemas.
 import * as z from "zod/v4";
 import { idArgumentTexts } from "../src/api-client/id-kinds.ts";
 import { tools } from "../tools/index.ts";
-import { shortenLine } from "./shorten-line.ts";
 
 type Tool = (typeof tools)[number];
 
@@ -78,11 +76,6 @@ const MEANINGS: Readonly<Record<string, string>> = {
 /** Meanings that only arguments without a description need. */
 const MEANING_OF_NAME: Readonly<Record<string, string>> = { limit: "Maximum number of rows." };
 
-const EXAMPLE_LINES = 5;
-const MAX_COLUMNS = 151;
-
-export const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
-
 /** Returns the type of a value in a few words: `integer, at most 45`, `list of objects {port, inputId}`. */
 function formatType(value: unknown): string {
   const { type = "", enum: values, format, maximum, items, properties } = Schema.parse(value);
@@ -95,8 +88,8 @@ function formatType(value: unknown): string {
 interface Parameter {
   readonly name: string;
   readonly isRequired: boolean;
-  /** The cells of its row: type and meaning. */
-  readonly cells: string;
+  readonly type: string;
+  readonly meaning: string;
   /** `Default 45.` */
   readonly preset: string | undefined;
 }
@@ -114,63 +107,51 @@ function parametersOf(tool: Tool): readonly Parameter[] {
         `${name} of ${tool.name} has no meaning: add it to MEANINGS in ${import.meta.filename}, or an id to src/api-client/id-kinds.ts`,
       );
     const isRequired = required.includes(name) && name !== "workspaceId";
-    return { name, isRequired, cells: [formatType(property), meaning].map(escapeTableCell).join(" | "), preset };
+    return { name, isRequired, type: formatType(property), meaning, preset };
   });
 }
 
 /** The page describes an optional parameter once if this number of tools have the same one. */
 const COMMON_FROM = 4;
 const allParameters = tools.flatMap(parametersOf);
-const isCommon = ({ name, isRequired, cells }: Parameter): boolean =>
-  !isRequired && allParameters.filter((other) => other.name === name && other.cells === cells).length >= COMMON_FROM;
+const isCommon = ({ name, isRequired, type, meaning }: Parameter): boolean =>
+  !isRequired &&
+  allParameters.filter((other) => other.name === name && other.type === type && other.meaning === meaning).length >=
+    COMMON_FROM;
 
-const formatRows = (rows: readonly string[]): string =>
-  `| parameter | type | meaning |\n|---|---|---|\n${rows.join("\n")}`;
+const formatParameter = ({ name, isRequired, type, meaning, preset }: Parameter, hasDefault: boolean): string =>
+  [
+    `- \`${name}\` (${isRequired ? "required, " : ""}${type})`,
+    [meaning, ...(hasDefault && preset ? [preset] : [])].filter((text) => text !== "").join(" "),
+  ]
+    .filter((text) => text !== "")
+    .join(": ");
 
 function formatCommonParameters(): string {
-  const rows = allParameters.filter(isCommon).map(({ name, cells }) => `| \`${name}\` | ${cells} |`);
-  return `## Parameters of several tools\n\n${formatRows([...new Set(rows)])}`;
+  const rows = allParameters.filter(isCommon).map((parameter) => formatParameter(parameter, false));
+  return `## Parameters of several tools\n\n${[...new Set(rows)].join("\n")}`;
 }
 
 function formatParameters(tool: Tool): string {
   const parameters = parametersOf(tool);
   if (parameters.length === 0) return "No parameters.";
-  const rows = parameters
-    .filter((parameter) => !isCommon(parameter))
-    .map(
-      ({ name, isRequired, cells, preset }) =>
-        `| \`${name}\`${isRequired ? " (required)" : ""} | ${[cells, ...(preset ? [preset] : [])].join(" ")} |`,
-    );
   const common = parameters
     .filter(isCommon)
     .map(({ name, preset }) => `\`${name}\`${preset ? ` (${preset.toLowerCase().replace(".", "")})` : ""}`);
   return [
-    ...(rows.length > 0 ? [formatRows(rows)] : []),
-    ...(common.length > 0 ? [`Also ${common.join(", ")}.`] : []),
-  ].join("\n\n");
+    ...parameters.filter((parameter) => !isCommon(parameter)).map((parameter) => formatParameter(parameter, true)),
+    ...(common.length > 0 ? [`- ${common.join(", ")}`] : []),
+  ].join("\n");
 }
 
-/** The first state of the tool's snapshot as a code block. A new tool has no snapshot until `npm run fix` has made one. */
-async function formatExample(name: string): Promise<string> {
-  const page = await readFile(`test/snapshots/${name}.md`, "utf8").catch(() => "");
-  const [, example = ""] = /^`{3,}text\n([\s\S]*?)\n`{3,}$/m.exec(page) ?? [];
-  const lines = example.split("\n").filter((line) => !line.startsWith("< "));
-  const shown = lines.slice(0, EXAMPLE_LINES).map((line) => shortenLine(line, MAX_COLUMNS));
-  return `\`\`\`text\n${[...shown, ...(lines.length > EXAMPLE_LINES ? ["…"] : [])].join("\n")}\n\`\`\``;
-}
-
-async function formatTool(tool: Tool): Promise<string> {
+function formatTool(tool: Tool): string {
   const { name, description, endpoint, view } = tool;
   const facts = [
     ...(endpoint === undefined ? [] : [`Operation \`${endpoint.id}\`.`]),
     ...(view === undefined ? [] : ["Only for clients that show views."]),
+    `[Answers](../../test/snapshots/${name}.md).`,
   ];
-  return [
-    `### ${name}`,
-    [description, ...facts].join(" "),
-    formatParameters(tool),
-    ...(view === undefined ? [await formatExample(name)] : []),
-  ].join("\n\n");
+  return [`### ${name}`, [description, ...facts].join(" "), formatParameters(tool)].join("\n\n");
 }
 
 const GROUPS: readonly (readonly [string, (tool: Tool) => boolean])[] = [
@@ -180,9 +161,7 @@ const GROUPS: readonly (readonly [string, (tool: Tool) => boolean])[] = [
 ];
 
 /** Returns the sections of docs/use/tools.md. */
-export async function formatToolReference(): Promise<string> {
-  const groups = GROUPS.map(async ([heading, has]) =>
-    [`## ${heading}`, ...(await Promise.all(tools.filter(has).map(formatTool)))].join("\n\n"),
-  );
-  return [formatCommonParameters(), ...(await Promise.all(groups))].join("\n\n");
+export function formatToolReference(): string {
+  const groups = GROUPS.map(([heading, has]) => [`## ${heading}`, ...tools.filter(has).map(formatTool)].join("\n\n"));
+  return [formatCommonParameters(), ...groups].join("\n\n");
 }

@@ -41,8 +41,8 @@ test("CI runs the tests of journal, deduplication, kills, credentials and transp
     expect(commands).toContain(`test/${folder} `);
 });
 
-test("tests are skipped for each reason that docs/use/versions.md lists", () => {
-  const page = readFileSync("docs/use/versions.md", "utf8");
+test("tests are skipped for each reason that docs/contribute/testing.md lists", () => {
+  const page = readFileSync("docs/contribute/testing.md", "utf8");
   const reasons = [...page.matchAll(/^\| `(.+?)` \| (?:Windows|both) \|/gm)].map(([, reason = ""]) => reason);
   expect(reasons.length).toBeGreaterThan(5);
   const files = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));

@@ -7,12 +7,7 @@ export const NEEDS_RELEASE =
   /\bnpx (?:-y |--yes )?mic-mcp|npm install --global mic-mcp|ghcr\.io\/mic-mcp|mic-mcp\.mcpb|\bplugin (?:marketplace|add|install)|gemini extensions install/;
 
 /** The pages for users and operators with such a text. */
-export const PAGES = [
-  "docs/use/automate-retries.md",
-  "docs/use/clients.md",
-  "docs/operate/teams.md",
-  "examples/README.md",
-];
+export const PAGES = ["docs/use/clients.md", "docs/operate/teams.md", "examples/README.md"];
 
 /** Returns the note; an empty string after the release. `page`: its path in the repository. */
 export function releaseNote(page: string): string {

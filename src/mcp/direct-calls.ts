@@ -1,5 +1,5 @@
 // Answers tool calls without the SDK's handlers, whose checks of a request and its result take longer than a read itself
-// (docs/use/speed.md). All transports use it: for revisions before 2026-07-28, and for 2026-07-28 over HTTP.
+// (bench/README.md). All transports use it: for revisions before 2026-07-28, and for 2026-07-28 over HTTP.
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
