@@ -107,7 +107,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
     case "forbidden":
       return say`${ask("Ask")} the application's owner for this scope.`;
     case "unauthorized":
-      return say`${ask("Correct")} the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.`;
+      return say`${ask("Correct")} the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET (or MIC_CLIENT_SECRET_FILE or _COMMAND).`;
     case "contract_violation":
       return CHECK_API_URL_ADVICE;
     default:
