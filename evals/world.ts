@@ -18,6 +18,8 @@ const START_MS = Date.parse("2100-01-15T10:00:00.000Z");
 
 const POLL_INTERVAL_MS = 20;
 
+type Settings = Readonly<Record<string, string>>;
+
 export interface WorldOptions {
   /** Seconds that pass in the world per real second; at 0, only `advanceClock` changes the time. */
   readonly clockRate: number;
@@ -25,8 +27,8 @@ export interface WorldOptions {
   readonly isProcess?: boolean;
   /** Whether every retry of the agent fails at the same stage again (default false). */
   readonly hasFailingRetries?: boolean;
-  /** Settings of the agent's server, as environment variables. */
-  readonly settings?: Readonly<Record<string, string>>;
+  /** Settings of the agent's server, as environment variables. `folder`: one that the task may use. */
+  readonly settings?: Settings | ((folder: string) => Settings);
   /** Whether the server can ask the agent's user, who declines (default false: the client cannot ask). */
   readonly userDeclines?: boolean;
 }
@@ -74,9 +76,12 @@ export class World {
     const emulator = await startEmulator({ clock, seed: SEED });
     const failingRetries = hasFailingRetries ? await startFailingRetries(emulator.baseUrl) : undefined;
     const root = await mkdtemp(join(tmpdir(), "mic-mcp-evals-"));
+    const agentSettings = typeof settings === "function" ? settings(root) : settings;
     const agentApi = { ...emulator, baseUrl: failingRetries?.url ?? emulator.baseUrl };
     const openPeer = ({ isProcess = false, folder = AGENT_FOLDER }: PeerOptions) =>
-      openAgentClient({ emulator: agentApi, folder: join(root, folder), isProcess, settings, userDeclines });
+      openAgentClient({
+        ...{ emulator: agentApi, folder: join(root, folder), isProcess, settings: agentSettings, userDeclines },
+      });
     const setup = { emulator, folder: join(root, "set-up"), isProcess: false, settings: {}, userDeclines: false };
     return new World({
       emulator,
@@ -113,8 +118,18 @@ export class World {
 
   /** Simulates that the clock of the agent's server advances by `ms`: its actions become older. */
   async ageActions(ms: number): Promise<void> {
+    const columns = ["first_sent_at", "created_at", "updated_at", "resolved_at"];
+    await this.#updateActions(columns.map((column) => `${column} = ${column} - $1`).join(), ms);
+  }
+
+  /** Simulates that the actions so far were those of another client. */
+  async setClientOfActions(clientId: string): Promise<void> {
+    await this.#updateActions("service = $1", JSON.stringify([this.emulator.baseUrl, clientId]));
+  }
+
+  async #updateActions(change: string, value: string | number): Promise<void> {
     const database = await openSqlite(join(this.#parts.folder, AGENT_FOLDER, "state"));
-    await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1, created_at = created_at - $1", [ms]);
+    await database.query(`UPDATE actions SET ${change}`, [value]);
     await database.close();
   }
 
@@ -151,9 +166,13 @@ export class World {
     const fault = { kind: "drop-before" };
     await this.#callAdmin("faults", { times: 1_000, fault });
     const timer = setTimeout(() => {
-      fetch(`${this.emulator.baseUrl}/__emulator/faults`, { method: "DELETE" }).catch(() => undefined);
+      this.clearFaults().catch(() => undefined);
     }, ms);
     timer.unref();
+  }
+
+  async clearFaults(): Promise<void> {
+    await fetch(`${this.emulator.baseUrl}/__emulator/faults`, { method: "DELETE" });
   }
 
   /** Number of requests of an operation that took effect. */

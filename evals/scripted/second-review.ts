@@ -8,7 +8,7 @@ import type { Script } from "./script.ts";
 /** The text of a result, or its data. */
 const textOf = (result: VisibleResult): string => (result.isError ? result.text : JSON.stringify(result.data));
 
-const report = async (client: AgentClient, tool: string, args: ToolArguments): Promise<string> =>
+export const report = async (client: AgentClient, tool: string, args: ToolArguments): Promise<string> =>
   textOf(await client.call(tool, args));
 
 export const runBatch: Script = async (request, client) => (await runFiles(request, client)).map(textOf).join("\n");

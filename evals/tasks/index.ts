@@ -6,6 +6,7 @@ import { oneJob } from "./one-job.ts";
 import { review } from "./review.ts";
 import { secondReview } from "./second-review.ts";
 import type { Task } from "./task.ts";
+import { unprepared } from "./unprepared.ts";
 import { workspace } from "./workspace.ts";
 
 /** Task A2 comes before A10, and both after task 18. */
@@ -19,4 +20,5 @@ export const tasks: readonly Task[] = [
   ...workspace,
   ...review,
   ...secondReview,
+  ...unprepared,
 ].sort((a, b) => compareIds(a.id, b.id));

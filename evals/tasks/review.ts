@@ -240,7 +240,7 @@ const requestNormalized = async (world: World): Promise<string> =>
  * Limit for the sum of A1 to A10 and A12. The review counted the same tasks: 49 calls and 18,300 tokens. It left out A11 and A13, which test faults.
  * As long as the tokens exceed the budget, `currentLimit` is the limit.
  */
-export const REVIEW_BUDGET = { calls: 26, tokens: 6_500 };
+export const REVIEW_BUDGET = { calls: 26, tokens: 6_300 };
 
 export const countsForReview = ({ id }: Pick<Task, "id">): boolean => /^A([1-9]|10|12)$/.test(id);
 

@@ -19,8 +19,9 @@ import {
   useReadOnly,
   useUnconfigured,
 } from "../scripted/second-review.ts";
-import type { World, WorldOptions } from "../world.ts";
+import type { World } from "../world.ts";
 import { createJobArguments, describeNormalize, describeRecipe, findRecipeId, submitJob } from "./setup.ts";
+import { createTasks, type Row } from "./table.ts";
 import type { Task } from "./task.ts";
 
 const MAPPED_COLUMNS = {
@@ -32,23 +33,6 @@ const BLEND = "Blend a table with a normalized dataset";
 const MATCH = "Match divisions by mapped columns";
 const FILES = ["lgd-districts.csv", "survey-overloaded.csv", "survey-held.csv", "जिले-for-review.csv"];
 const TWO_DAYS_MS = 50 * 3_600_000;
-
-interface Row extends Pick<Task, "id" | "script" | "title" | "before" | "budget"> {
-  /** Options in addition to the usual clock. */
-  readonly world?: Partial<WorldOptions>;
-  /** Prepares the world, and returns the request. */
-  readonly request: (world: World) => string | Promise<string>;
-  /** Patterns of the correct answer. */
-  readonly answer: readonly RegExp[];
-  /** Patterns of false statements. */
-  readonly wrong?: readonly RegExp[];
-  /** Maximum number of jobs that may be submitted (default 0). */
-  readonly maxJobs?: number;
-  /** Whether the calls of the other agents count. */
-  readonly countsPeers?: boolean;
-  /** Returns the problems of the world's state. */
-  readonly check?: (world: World) => Promise<readonly (string | false)[]>;
-}
 
 const runAll = async (world: World): Promise<string> =>
   `Run ${await describeNormalize(world)} on the files ${FILES.map((name) => world.fileId(name)).join(", ")}. What came out?`;
@@ -96,7 +80,7 @@ const rows: readonly Row[] = [
     budget: { calls: 1, tokens: 60 },
     request: async (world) =>
       `Run recipe ${await findRecipeId(world, BLEND)} on the files ${world.fileId("lgd-districts.csv")}, ${world.fileId("lgd-states.csv")} in one call.`,
-    answer: [/2 ports/, /run_job for each file/],
+    answer: [/2 ports: table, reference/, /run_job for each file/],
   },
   {
     ...{
@@ -338,19 +322,4 @@ const rows: readonly Row[] = [
   },
 ];
 
-export const secondReview: readonly Task[] = rows.map(
-  ({ request, answer: patterns, wrong = [], maxJobs = 0, countsPeers = false, check, world: options, ...task }) => ({
-    ...task,
-    world: { clockRate: 30, ...options },
-    prepare: async (world) => ({
-      request: await request(world),
-      ...(countsPeers && { peerUsage: world.peerUsage }),
-      verdict: async (answer) => [
-        ...patterns.map((pattern) => !pattern.test(answer) && `the answer lacks ${pattern}: ${answer}`),
-        ...wrong.map((pattern) => pattern.test(answer) && `the answer contains ${pattern}: ${answer}`),
-        (await world.countExecutions("createMicJob")) > maxJobs && `more than ${maxJobs} jobs were submitted`,
-        ...((await check?.(world)) ?? []),
-      ],
-    }),
-  }),
-);
+export const secondReview: readonly Task[] = createTasks(rows);
