@@ -15,7 +15,7 @@ const TABLES = ["districts.tsv", "new-districts.tsv", "states.tsv"];
 /** The parts are CommonJS, because its loader is already available when a program starts; dist/package.json declares this. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 7 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_680 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_685 },
   // The following parts are loaded on first use: by a dynamic import, or in a separate process or thread.
   undici: { source: "src/api-client/undici.ts", maxKiB: 390 },
   postgres: { source: "src/store/postgres.ts", maxKiB: 75 },
