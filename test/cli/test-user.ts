@@ -73,6 +73,12 @@ export async function userForTest(
     },
     /** Submits a job on this file over HTTP, not as the user, and returns its id. */
     job: async (file: number): Promise<string> => (await submitJob(service, file)).id,
+    /** Submits a job that succeeds, waits until it has ended, and returns its id. */
+    async finishedJob(): Promise<string> {
+      const { id } = await submitJob(service, FILE.succeeds);
+      await runCommand("watch", id);
+      return id;
+    },
     /** Submits a job that fails and may be retried, waits until it has failed, and returns its id. */
     async failedJob(): Promise<string> {
       const { id } = await submitJob(service, FILE.failsRetryably);

@@ -1,6 +1,6 @@
-// Runs the lines of the README and of docs/use/clients.md that connect a client, on a machine with an empty HOME. Only the server's
-// path and the client's program name are replaced.
-import { readdirSync, readFileSync } from "node:fs";
+// Starts the servers of the JSON configurations in the README and in docs/use/clients.md, on a machine with an empty HOME. Only the server's
+// path is replaced. test/docs/examples.test.ts runs the commands of these pages.
+import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { openClient } from "../package/drive.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
-import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
+import { programOf, skipReasonFor } from "./packages.ts";
 import { runCommand, testUnless } from "./run.ts";
 
 const SERVER = resolve("dist", "cli.js");
@@ -30,12 +30,6 @@ function commandLines(page: string, program: string): readonly string[] {
   return lines.filter((text) => text.includes(DOCUMENTED_PATH) || text.includes(HTTP_URL));
 }
 
-const clients: readonly (readonly [ClientName, string, RegExp])[] = [
-  ["Claude Code", "claude", /^mic: .*Connected$/m],
-  ["Codex", "codex", /^mic +\S+/m],
-  ["Gemini CLI", "gemini", /^. mic: .*Connected$/m],
-];
-
 async function createHome(): Promise<string> {
   const home = await folderForTest();
   // Only the user can trust a folder. docs/use/clients.md describes the effect without trust.
@@ -43,35 +37,6 @@ async function createHome(): Promise<string> {
   const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
   await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
   return home;
-}
-
-const readFilesIn = (folder: string): string =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8"))
-    .join("\n");
-
-for (const [client, program, connected] of clients) {
-  testUnless(skipReasonFor(client), `the documented commands connect ${client}`, {}, async () => {
-    const [readme = [], guide = []] = pages.map((page) => commandLines(page, program));
-    expect(readme).not.toEqual([]);
-    expect(guide.length).toBeGreaterThanOrEqual(2);
-    // A line on both pages runs once.
-    const lines = [...new Set([...readme, ...guide])].map(async (line) => {
-      const home = await createHome();
-      const url = line.includes(HTTP_URL) ? await serveHttpInProcess({ MIC_HTTP_TOKEN }) : HTTP_URL;
-      const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
-      const type = (...args: readonly string[]) =>
-        runCommand(home, [process.execPath, ...programOf(client), ...args], { MIC_HTTP_TOKEN });
-      const added = await type(...words);
-      expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
-      const { stdout, stderr } = await type("mcp", "list");
-      expect(stdout + stderr, line).toMatch(connected);
-      // The client's files contain only the name of the variable.
-      if (url !== HTTP_URL) expect(readFilesIn(home)).not.toContain(MIC_HTTP_TOKEN);
-    });
-    await Promise.all(lines);
-  });
 }
 
 testUnless(
