@@ -15,5 +15,6 @@ export function releaseNote(page: string): string {
   return IS_RELEASED
     ? ""
     : `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, run
-> \`npm ci && npm run build && npm pack && npm install --global ./mic-mcp-0.1.0.tgz\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.`;
+> \`npm ci && npm run build && npm pack && npm install --global --prefix ~/.local ./mic-mcp-0.1.0.tgz\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.
+> In the file of a client, write \`node\` and the path of \`dist/cli.js\` in the clone instead of \`npx -y mic-mcp\`.`;
 }

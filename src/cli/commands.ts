@@ -329,8 +329,14 @@ export const COMMANDS = {
     flags: { "--jobs": "print the latest job ids of the journal instead; the scripts use it" },
     examples: [
       ["source <(mic-mcp completion bash)", "in ~/.bashrc"],
-      ["mic-mcp completion zsh > ~/.zfunc/_mic-mcp", "once"],
-      ["mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish", "once"],
+      [
+        "mkdir -p ~/.zfunc && mic-mcp completion zsh > ~/.zfunc/_mic-mcp",
+        "once; ~/.zshrc needs: fpath+=~/.zfunc; autoload -Uz compinit; compinit",
+      ],
+      [
+        "mkdir -p ~/.config/fish/completions && mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish",
+        "once",
+      ],
       ["mic-mcp completion powershell | Out-String | Invoke-Expression", "in $PROFILE"],
     ],
   },

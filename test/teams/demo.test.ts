@@ -76,9 +76,11 @@ async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo,
 }
 
 testUnless(
-  deploymentMissing,
+  // The command fails if it cannot show the demo.
+  isPrinted ? undefined : deploymentMissing,
   "a job whose instance is killed during the request is made once, and its agent gets it after a sign-in and a repetition",
   async () => {
+    expect(deploymentMissing).toBeUndefined();
     const demo = await startDemo();
     print(`API        ${demo.emulator.baseUrl}, with a client for each of ${demo.teams.length} teams`);
     print(`database   ${demo.databaseUrl.split(",").length} PostgreSQL servers, the second confirms each commit`);
