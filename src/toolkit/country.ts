@@ -16,7 +16,7 @@ import {
 } from "../geography/country.ts";
 import { formatCoverage, formatVintage } from "../geography/format.ts";
 import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
-import { describeReading, resolveState, resolveStates } from "../geography/names/resolve-state.ts";
+import { describeReading, resolveState, resolveStates, separateStates } from "../geography/names/resolve-state.ts";
 import type { NextStep } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 
@@ -93,17 +93,25 @@ export async function queryCountry<A extends CountryAnswer>(
     : computeCoverage(result);
   const vintage = summarizeVintage(country, codes);
   const { states: allStates } = country.states.value;
-  const readings = (texts ?? []).flatMap((text) => describeReading(text, resolveState(text, allStates), allStates));
+  const readings = separateStates(texts ?? [], allStates).flatMap((text) =>
+    describeReading(text, resolveState(text, allStates), allStates),
+  );
+  const metadata = { coverage, vintage };
   return {
     answer: result.answer,
     country,
-    metadata: { coverage, vintage },
-    note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
+    metadata,
     readings,
-    line: formatCoverage(coverage, vintage),
+    ...describeMetadata(metadata),
     drift: collectDrift(country, codes),
   };
 }
+
+/** Returns the note and the last line of an answer. */
+export const describeMetadata = ({ coverage, vintage }: GeographyMetadata) => ({
+  note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
+  line: formatCoverage(coverage, vintage),
+});
 
 /** Undefined if no missing list can arrive within the longest wait, because each such call would return at once. */
 export function repeatWithMaxWait(

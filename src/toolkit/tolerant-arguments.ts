@@ -205,21 +205,21 @@ function removeRepeatedIds(items: readonly unknown[], { name, notes }: Field): r
   return unique;
 }
 
-/** "AP, TG" as a list: the name of no state contains a comma. */
-function splitStates(value: unknown, { name, notes }: Field): unknown {
+/** "FAILED, PAUSED" as a list, if the values are listed. Only the geography can tell "AP, TG" from the name of one state. */
+function splitValues(value: unknown, { name, schema, notes }: Field): unknown {
   const [text, ...others] = Array.isArray(value) ? value : [value];
   const isText = typeof text === "string" && others.length === 0 && !text.trimStart().startsWith("[");
-  if (!isText || !STATE_NAMES.has(name) || !text.includes(",")) return value;
-  const states = text.split(",").map((state) => state.trim());
-  notes.push(say`${name} ${quoted(text, MAX_NAME)} was read as ${json(states)}.`);
-  return states;
+  if (!isText || !text.includes(",") || schemaOf(schema["items"])["enum"] === undefined) return value;
+  const values = text.split(",").map((each) => each.trim());
+  notes.push(say`${name} ${quoted(text, MAX_NAME)} was read as ${json(values)}.`);
+  return values;
 }
 
-/** A list, a list as a JSON text, or its only item. A text is not split, except states: "Lucknow, UP" is one name. */
+/** A list, a list as a JSON text, or its only item. Other texts are not split: "Lucknow, UP" is one name. */
 const readList: Rule = (given, field) => {
   const { name, schema, notes } = field;
   const items = { name, schema: schemaOf(schema["items"]), notes };
-  const value = splitStates(readPorts(given, field), field);
+  const value = splitValues(readPorts(given, field), field);
   const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
   const list = isJsonText ? parseExactJson(value) : value;
   if (Array.isArray(list))

@@ -150,8 +150,9 @@ describeLatestRevision((bench) => {
     await bench().fails("rank_divisions", { level: "state", by: "name", states: [text] }, "not_found");
   });
 
-  test("a text with several states is refused with the list to give", async () => {
-    const refused = await bench().fails("rank_divisions", { level: "state", by: "name", states: "AP,TG" }, "not_found");
+  test("a text with several states is read as a list if one may be given, otherwise refused", async () => {
+    expect(await codesOf(["AP,TG"])).toEqual(["AP", "TG"]);
+    const refused = await bench().fails("list_districts", { state: "AP,TG" }, "not_found");
     expect(refused.next).toContain('["AP","TG"]');
   });
 

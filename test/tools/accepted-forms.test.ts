@@ -69,7 +69,6 @@ const forms: readonly Forms[] = [
   ["run_job", "inputs", [{ port: "p", inputId: "micinput_1" }], { p: "micinput_1" }],
   ["run_jobs", "files", [file], [file, ` ${file}`], file],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
-  ["rank_divisions", "states", ["AP", "TG"], "AP,TG", ["AP, TG"]],
   ["list_jobs", "states", ["FAILED", "PAUSED"], "failed, PAUSED"],
   ["rank_divisions", "min", 1, "1"],
   ["save_table", "source", "list_districts", "LIST_DISTRICTS"],

@@ -217,8 +217,16 @@ export function describeReading(text: string, state: State, states: readonly Sta
   return isOwn ? [] : say` ${quoted(text, MAX_DISPLAY_LENGTH)} was read as ${formatName(state.name)} (${state.code}).`;
 }
 
+/** "AP, TG" -> "AP" and "TG", unless the whole text names a state: "Laccadive, Minicoy and Amindivi Islands". */
+export const separateStates = (texts: readonly string[], states: readonly State[]): readonly string[] =>
+  texts.flatMap((text) => {
+    const parts = text.split(",");
+    const isList = parts.length > 1 && parts.every((part) => exactState(part, states));
+    return isList && fuzzyState(text, states) === undefined ? parts : [text];
+  });
+
 /** Without duplicates, in the requested order; all states if no text is given. */
 export function resolveStates(texts: readonly string[] | undefined, states: readonly State[]): readonly State[] {
   if (texts === undefined || texts.length === 0) return states;
-  return [...new Set(texts.map((text) => resolveState(text, states)))];
+  return [...new Set(separateStates(texts, states).map((text) => resolveState(text, states)))];
 }
