@@ -137,7 +137,7 @@ describeEachRevisionInProcess(
       const again = await ok(decline, "retry_job", restart(id));
       expect(questions).toEqual([]);
       const { idempotencyKey = "" } = lost;
-      expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+      expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: false });
       expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
     });
 
