@@ -190,7 +190,12 @@ export const findDistrict = defineTool({
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),
-    names: z.array(nameArgument).min(1).max(50).describe("Up to 50, instead of name.").optional(),
+    names: z
+      .array(nameArgument)
+      .min(1)
+      .max(50)
+      .describe('Up to 50 instead of name, such as "Bilaspur, HP".')
+      .optional(),
     state: stateArgument.optional(),
     limit: z.int().min(1).max(20).describe(`Matches for each name (default ${DEFAULT_LIMIT}).`).optional(),
     waitSeconds: geographyWaitSeconds,

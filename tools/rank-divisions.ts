@@ -23,6 +23,7 @@ import { queryRanking, type RankingAnswer } from "../src/toolkit/ranking.ts";
 import { toolResult } from "../src/toolkit/results.ts";
 import { extractSharedFields } from "../src/toolkit/summary-view.ts";
 
+const DEFAULT_FIGURE = "mandalCount";
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
 /** Maximum number of districts in the country: states times districts in a state (docs/contract.md, 2.1). */
@@ -92,10 +93,19 @@ function shortenRows(rows: readonly DivisionRow[], by: string) {
   return { ...extractSharedFields(shown), ...(states.size > 0 && { stateNames: Object.fromEntries(states) }) };
 }
 
-type Bounds = Pick<RankingQuery, "by" | "perState" | "startsWith" | "min" | "max" | "createdSince">;
+type Bounds = Pick<RankingQuery, "perState" | "startsWith" | "min" | "max" | "createdSince"> &
+  Partial<Pick<RankingQuery, "by" | "order">>;
 
-const boundsOf = (bounds: Bounds & { order?: "asc" | "desc" | undefined }) => {
-  const { by, order = by === "name" ? "asc" : "desc", perState, startsWith, min, max, createdSince } = bounds;
+const boundsOf = (bounds: Bounds) => {
+  const {
+    by = DEFAULT_FIGURE,
+    order = by === "name" ? "asc" : "desc",
+    perState,
+    startsWith,
+    min,
+    max,
+    createdSince,
+  } = bounds;
   return { by, order, perState, startsWith, min, max, createdSince } as const;
 };
 
@@ -129,7 +139,8 @@ export const rankDivisions = defineTool({
     level: z.enum(["state", "district"], { error: NOT_IN_CATALOG }),
     by: z
       .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"], { error: NOT_IN_CATALOG })
-      .describe("Districts: mandalCount or name."),
+      .describe(`Default ${DEFAULT_FIGURE}. Districts: mandalCount or name.`)
+      .optional(),
     order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
     limit: z.int().min(1).max(MAX_LIMIT).describe(`Rows (default ${DEFAULT_LIMIT}).`).optional(),
     offset: z
@@ -141,8 +152,8 @@ export const rankDivisions = defineTool({
     perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
     states: statesArgument,
     startsWith: z.string().describe("Start of names.").optional(),
-    min: z.number().describe("Lower bound.").optional(),
-    max: z.number().describe("Upper bound.").optional(),
+    min: z.number().describe("Only rows whose `by` figure is at least this.").optional(),
+    max: z.number().describe("At most this.").optional(),
     createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),
     waitSeconds: geographyWaitSeconds,
   }),
@@ -177,21 +188,21 @@ export const rankDivisions = defineTool({
     const cells = rows.map((row) => cellsOf(row, columns));
     const table = cells.length === 0 ? undefined : formatTable(columns, cells);
     const more = page && say`More rows: offset ${page.nextOffset}`;
-    const statistics = describeStatistics(totals, args.by);
+    const statistics = describeStatistics(totals, query.by);
     const unlisted = (answer.unlisted ?? []).map((change) => [raw(change)]);
     const lines = [statistics, table, more, ...unlisted, ...differences, line];
-    const fields = { ...shortenRows(rows, args.by), ...answer, ...(page && { page }) };
+    const fields = { ...shortenRows(rows, query.by), ...answer, ...(page && { page }) };
     return toolResult({ rows, ...answer }, { summary, nextStep, fields, lines, drift });
   },
   async tabulate(args, ctx) {
-    const { level, by, createdSince } = args;
+    const { level, createdSince } = args;
     const query = boundsOf(args);
     checkCombinations(level, query);
     const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(args, query, ctx);
     const { totals, complete, coverage } = facts;
     if (!complete) throw incompleteFailure(coverage);
     const columns = columnsOf(level, createdSince, true);
-    const lines = [describeStatistics(totals, by), ...differences, line];
+    const lines = [describeStatistics(totals, query.by), ...differences, line];
     return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary, lines, drift };
   },
 });

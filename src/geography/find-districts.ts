@@ -29,8 +29,8 @@ export interface QueryInterpretation {
   readonly state?: string;
 }
 
-/** exact: the name in the list. known: another name of the place in the public record. guess: a similar name. */
-export type Certainty = "exact" | "known" | "guess";
+/** certain: the name in the list, or another name of the place in the public record. guess: a similar name. */
+export type Certainty = "certain" | "guess";
 
 export interface FoundDistricts {
   readonly query: string;
@@ -214,7 +214,7 @@ const NUMBER_ONLY = /^\P{L}*$/u;
 function findByCode(query: string, code: string, districts: DistrictSearch, limit: number): Finding {
   const found = districts.findByCode(code);
   const matches = districts.withCreations(found.slice(0, limit));
-  const certainty = found.length > 0 ? ({ certainty: "exact" } as const) : {};
+  const certainty = found.length > 0 ? ({ certainty: "certain" } as const) : {};
   return {
     answer: { query, matches, ...certainty, ...(found.length > 1 && { ambiguous: true }) },
     omittedCount: found.length - matches.length,
@@ -262,7 +262,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const isGuess = matches.every(({ match }) => match === "similar");
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
   // If the query contradicts the catalog, either its name or its state may be wrong.
-  const certainty = isGuess || kind === "elsewhere" ? "guess" : best?.match === "exact" ? "exact" : "known";
+  const certainty = isGuess || kind === "elsewhere" ? "guess" : "certain";
   const isMeant = ({ districtCode }: DistrictRow): boolean => codes.includes(districtCode);
   return {
     answer: {
@@ -501,7 +501,7 @@ export function describeUnclear(
 function classOf({ answer, matchedState, unlisted }: Finding): (typeof CLASSES)[number] {
   const { certainty, ambiguous } = answer;
   if (matchedState !== undefined) return kindOfState(matchedState);
-  if (certainty === "exact" || certainty === "known") return ambiguous === true ? "ambiguous" : "found";
+  if (certainty === "certain") return ambiguous === true ? "ambiguous" : "found";
   if (isAbolishedOrAnnounced(unlisted)) return "abolished or announced";
   return certainty === undefined ? "not found" : "guessed";
 }

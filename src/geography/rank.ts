@@ -57,7 +57,7 @@ export interface Ranking<R> extends CountryAnswer {
   /** Whether no missing list could change `rows` or `totalRows`. */
   readonly exact: boolean;
   /** Rows after the page that tie with its last row; with `perState`, the states in which the cut separates tied rows. */
-  readonly tied: { readonly rows: number; readonly states: readonly string[] };
+  readonly tied: { readonly rows: readonly R[]; readonly states: readonly string[] };
   /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
   /** Matching districts that were restored since `createdSince` and created before; they are not among the rows. */
@@ -152,11 +152,11 @@ function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): re
 const slicePage = <R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly R[] =>
   rows.slice(query.offset ?? 0, pageEnd(query)).map(({ row }) => row);
 
-/** Rows after the page that tie with its last row; 0 for a ranking by name, because such ties are not useful. */
-function countTiedAfterPage(rows: readonly SortableRow<unknown>[], query: RankingQuery): number {
+/** Rows after the page that tie with its last row; none for a ranking by name, because such ties are not useful. */
+function findTiedAfterPage<R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly R[] {
   const last = rows[pageEnd(query) - 1];
-  if (last === undefined || query.by === "name") return 0;
-  return rows.slice(pageEnd(query)).filter(({ figure }) => figure === last.figure).length;
+  if (last === undefined || query.by === "name") return [];
+  return rows.slice(pageEnd(query)).flatMap(({ figure, row }) => (figure === last.figure ? [row] : []));
 }
 
 const sumDistricts = (rows: readonly { readonly districtCount: number }[]): number =>
@@ -178,7 +178,7 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
     states,
     requiredLists: requireLists([]),
     rows: slicePage(selectedRows, query),
-    tied: { rows: countTiedAfterPage(selectedRows, query), states: [] },
+    tied: { rows: findTiedAfterPage(selectedRows, query), states: [] },
     totalRows: rows.length,
     totals: { ...sums, ...computeSpread(selectedRows), ...mean },
     exact: true,
@@ -215,7 +215,7 @@ function selectFirstPerState(
   const statePage = { ...query, offset: 0, limit: perState };
   return {
     rows: firstPerState.flatMap(({ own }) => own.slice(0, perState)),
-    tied: firstPerState.filter(({ own }) => countTiedAfterPage(own, statePage) > 0).map(({ code }) => code),
+    tied: firstPerState.filter(({ own }) => findTiedAfterPage(own, statePage).length > 0).map(({ code }) => code),
   };
 }
 
@@ -269,8 +269,8 @@ export async function rankDistricts(
     rows: slicePage(rows, query),
     exact,
     tied: firstPerState
-      ? { rows: 0, states: firstPerState.tied }
-      : { rows: countTiedAfterPage(rows, query), states: [] },
+      ? { rows: [], states: firstPerState.tied }
+      : { rows: findTiedAfterPage(rows, query), states: [] },
     ...(query.by === "name" && query.startsWith === undefined && createdSince === undefined && { shared }),
     ...(restored.length > 0 && offset === 0 && { restored }),
     ...(unlisted.length > 0 &&
@@ -313,11 +313,16 @@ export const formatMissingReasons = ({ missing }: Coverage): Text => join(missin
 
 const MAX_LISTED = 12;
 
+const formatPlace = (row: DivisionRow): Text => ("stateCode" in row ? formatDistrict(row) : formatState(row));
+
 /** Describes the rows that the page omits although they equal its last row; empty if the rows may still change. */
 function describeTies(level: "state" | "district", { tied, exact }: Ranking<DivisionRow>, lastRow: number): Text {
   if (!exact) return [];
-  if (tied.rows > 0)
-    return say` ${countPart(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
+  const { length: count } = tied.rows;
+  if (count > 0) {
+    const names = joinFirst(tied.rows.map(formatPlace));
+    return say` ${countPart(count, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}: ${names}.`;
+  }
   return tied.states.length === 0
     ? []
     : say` More districts tie for last place in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
@@ -333,8 +338,9 @@ function describeSharedNames({ shared, exact }: Ranking<DivisionRow>): Text {
 }
 
 function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): Text {
-  const count = countMissing(coverage);
-  if (exact) return count === 0 ? [] : say` These rows are final: the missing lists cannot change them.`;
+  if (exact && countMissing(coverage) > 0)
+    return say` These rows are final; only the minimum and the median need the lists that are not loaded.`;
+  if (exact) return [];
   return say` Not final: ${describeNotLoaded(coverage)}.`;
 }
 
@@ -370,12 +376,16 @@ const FIGURE_TEXTS = {
 
 /** "Most mandals: Nizamabad in Telangana (TG), 33." */
 function describeFirst(row: DivisionRow, { by, order, offset = 0, perState }: RankingQuery): Text {
-  const place = "stateCode" in row ? formatDistrict(row) : formatState(row);
+  const place = formatPlace(row);
   if (by === "name" || offset > 0 || perState !== undefined) return say`First row: ${place}.`;
   const figure = "stateCode" in row ? row.mandalCount : row[by];
   const value = figure === 0 && by === "mandalCount" ? own("0 (none listed)") : numberPart(figure);
   return say`${own(order === "desc" ? "Most" : "Fewest")} ${FIGURE_TEXTS[by]}: ${place}, ${value}.`;
 }
+
+/** " (18.47 % of India's)"; undefined for all of India. */
+const describeShare = (part: number, all: number): Text | undefined =>
+  part >= all ? undefined : say` (${numberPart(round((100 * part) / all))} % of India's)`;
 
 /** `states`: codes of the requested states; undefined if all states are meant. */
 export function describeRanking(
@@ -383,14 +393,18 @@ export function describeRanking(
   ranking: Ranking<DivisionRow>,
   query: RankingQuery,
   coverage: Coverage,
+  allStates: readonly State[],
   states: readonly string[] | undefined,
 ): Text {
   const { rows, totalRows, totals, restored = [], unlisted = [], unlistedCount = 0 } = ranking;
   const { by, offset = 0, perState } = query;
   const [first] = rows;
   const isState = level === "state";
-  const counts = join([isState && countPart(totals.districts, "district"), countPart(totals.mandals, "mandal")], ", ");
-  const count = isState ? totalRows : totals.districts;
+  const { districts, mandals } = totals;
+  const counts = isState
+    ? say`${countPart(districts, "district")}${describeShare(districts, sumDistricts(allStates))}, ${countPart(mandals, "mandal")}${describeShare(mandals, sumMandals(allStates))}`
+    : countPart(mandals, "mandal");
+  const count = isState ? totalRows : districts;
   const which = say`${count === 0 ? say`No ${level}` : countPart(count, level)}${describeSelection(query, states)}`;
   const sums = say`${which}${count > 0 && say`: ${counts}`}.`;
   const lastRow = offset + rows.length;

@@ -9,7 +9,7 @@ import {
   rankDistricts,
   rankStates,
 } from "../geography/rank.ts";
-import { type GeographyMetadata, type GeographyNote, queryCountry } from "./country.ts";
+import { describeMetadata, type GeographyMetadata, type GeographyNote, queryCountry } from "./country.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 interface RankingArguments {
@@ -45,11 +45,15 @@ export async function queryRanking(
     },
     ctx,
   );
-  const { answer: ranking, country, metadata, note, readings, line, drift } = described;
+  const { answer: ranking, country, metadata, readings, drift } = described;
   const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
+  // If the rows are final, the answer asks for no list.
+  const missing = exact ? [] : metadata.coverage.missing;
+  const { note, line } = describeMetadata({ ...metadata, coverage: { ...metadata.coverage, missing } });
   const differences = findDifferencesInStates(states, country);
   const consistency = differences.map((text) => render(text, AGENT));
   const figures = { totalRows, totals, complete: exact, ...(unlisted && { unlisted, unlistedCount }) };
+  const { states: allStates } = country.states.value;
   // The answer names the selected states.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;
@@ -61,6 +65,6 @@ export async function queryRanking(
     differences,
     line,
     drift,
-    summary: say`${describeRanking(level, ranking, query, metadata.coverage, selectedCodes)}${readings}`,
+    summary: say`${describeRanking(level, ranking, query, metadata.coverage, allStates, selectedCodes)}${readings}`,
   };
 }

@@ -27,7 +27,7 @@ const answerTo = (query: string, country?: Country) => find(query, country).answ
 function findCertain(query: string, country?: Country) {
   const { matches, ambiguous, certainty, readAs } = answerTo(query, country);
   expect(ambiguous, query).toBeUndefined();
-  expect(["exact", "known"], query).toContain(certainty);
+  expect(certainty, query).toBe("certain");
   return { ...matches[0], read: readAs?.state };
 }
 
@@ -114,7 +114,7 @@ test("all 784 districts are exact matches of their names in the script of their 
     const isExact = matches.some(({ districtCode, match }) => districtCode === expected && match === "exact");
     // Namesakes are ambiguous; any other name is certain.
     const isNamesake = matches.filter(({ match }) => match !== "similar").length > 1;
-    return !isExact || certainty !== "exact" || ambiguous !== isNamesake;
+    return !isExact || certainty !== "certain" || ambiguous !== isNamesake;
   });
   expect(failures).toEqual([]);
   expect(answers.filter(({ ambiguous }) => ambiguous).length).toBeLessThanOrEqual(13);

@@ -122,13 +122,13 @@ describeLatestRevision((bench) => {
     async ({ form }) => {
       const answers = await ask(sample.map(({ name, code }) => form(name, code)));
       expect(answers.map(codesOf)).toEqual(sample.map(({ code }) => [code]));
-      expect(answers.filter(({ certainty, ambiguous }) => certainty !== "exact" || ambiguous)).toEqual([]);
+      expect(answers.filter(({ certainty, ambiguous }) => certainty !== "certain" || ambiguous)).toEqual([]);
     },
   );
 
   test("a number that is the code of another district is reported with that district", async () => {
     const { structured } = await bench().ok("find_district", { name: "Patna (490)" });
-    expect(structured).toMatchObject({ certainty: "exact", matches: [{ districtCode: "212" }] });
+    expect(structured).toMatchObject({ certainty: "certain", matches: [{ districtCode: "212" }] });
     expect(structured["summary"]).toMatch(/490 is the LGD code of .+ in Maharashtra \(MH\)/);
     const [inList] = await ask(["Patna (490)"]);
     expect(inList?.note).toContain("490 is the LGD code of");
@@ -173,7 +173,7 @@ describeLatestRevision((bench) => {
     "%s is one district without its state",
     async (query) => {
       const [answer] = await ask([query]);
-      expect(answer?.certainty).toMatch(/exact|known/);
+      expect(answer?.certainty).toBe("certain");
       expect(answer?.matches).toHaveLength(1);
     },
   );
@@ -196,7 +196,7 @@ describeLatestRevision((bench) => {
     const queries = [query, name, `District ${name}`, `${query}, Sikkim`];
     for (const answer of await ask(queries, { state: "Sikkim" })) {
       expect(codesOf(answer)).toEqual([sikkim]);
-      expect(answer.certainty).toBe("known");
+      expect(answer.certainty).toBe("certain");
     }
     const [alone] = await ask([query]);
     expect(alone?.ambiguous).toBe(true);
@@ -205,9 +205,9 @@ describeLatestRevision((bench) => {
 
   // No source was found that has "South District" as a former name of these districts, so the record does not have it.
   test.each([
-    ["West", "Tripura", "272", "exact"],
-    ["North", "Tripura", "270", "exact"],
-    ["South", "Tripura", "271", "exact"],
+    ["West", "Tripura", "272", "certain"],
+    ["North", "Tripura", "270", "certain"],
+    ["South", "Tripura", "271", "certain"],
     ["South", "Andaman And Nicobar Islands", "602", "guess"],
   ])("%s District in %s is its district %s, as %s", async (name, state, code, certainty) => {
     const district = `${name} District`;

@@ -18,9 +18,9 @@ const QUESTIONS: readonly (readonly [question: string, name: string, ...facts: r
   ["Which districts are Bangalore?", "Bangalore", '"ambiguous":true', "Bengaluru Urban", "Bengaluru Rural"],
   ["Which district is Aurangabad?", "Aurangabad", '"ambiguous":true', "Bihar", "Chhatrapati Sambhajinagar"],
   ["Which are Raigad and Raigarh?", "Raigad or Raigarh", '"ambiguous":true', /"Raigad".*"MH".*"Raigarh".*"CG"/],
-  ["How many mandals has हैदराबाद?", "हैदराबाद", '"certainty":"exact"', "Telangana (TG): 16 mandals"],
+  ["How many mandals has हैदराबाद?", "हैदराबाद", '"certainty":"certain"', "Telangana (TG): 16 mandals"],
   ["Where is పశ్చిమ గోదావరి?", "పశ్చిమ గోదావరి", "West Godavari in Andhra Pradesh (AP): 20 mandals"],
-  ["Which district is Secunderabad in?", "Secunderabad", '"certainty":"known"', "a city in Hyderabad"],
+  ["Which district is Secunderabad in?", "Secunderabad", '"certainty":"certain"', "a city in Hyderabad"],
   ["Is Madanapalle a district?", "Madanapalle", "the headquarters of Annamayya", "announced in 2025"],
   ["Is Zanskar a district?", "Zanskar", "announced in 2024, out of Kargil", '"matches":[]'],
   ["Out of which was Bapatla made?", "Bapatla", '"createdYear":2022', '"carvedFrom":"Guntur + Prakasam"'],
@@ -55,7 +55,7 @@ describeLatestRevision((bench, revision) => {
       expect(vintage.startsWith(`${read}, `)).toBe(true);
       if (note !== undefined) expect(own).toContain(note);
     }
-    expect(answers.at(-1)).toMatchObject({ readAs: { name: "Patna", state: "BR" }, certainty: "exact" });
+    expect(answers.at(-1)).toMatchObject({ readAs: { name: "Patna", state: "BR" }, certainty: "certain" });
     expect(summary).toMatch(
       /^Of 7 names: 3 found, 1 ambiguous \("Hamirpur"\), 1 guessed \("Nizambad"\), 1 state \("Kerala"\), 1 not found \("Nowhereville"\)\. Not in this catalog: /,
     );

@@ -49,7 +49,7 @@ export function judgeAnswers(
     const isRenamed = match === "exact" && codes.some((code) => names.has(code));
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
     const { answer, unlisted } = findDistrict(query, createDistrictSearch(states, country), LIMIT);
-    const isKnown = answer.certainty === "exact" || answer.certainty === "known";
+    const isKnown = answer.certainty === "certain";
     const isCity = answer.matches[0]?.kind === "city";
     const isCertain = isKnown && answer.ambiguous !== true && !isCity && unlisted === undefined;
     return {
