@@ -1,4 +1,4 @@
-// Keeps the code that V8 compiled for the parts of the program in the user's cache folder (docs/contribute/decisions/008-startup.md).
+// Keeps the code that V8 compiled for the parts of the program in the user's cache folder (docs/contribute/decisions/007-package-and-startup.md).
 // Node's own compile cache lacks the functions that V8 compiles at their first call.
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // Serves each POST of a protocol revision before 2026-07-28 separately, with a server if it needs one. There are no sessions, so any
-// instance can serve any request (docs/contribute/decisions/022-stateless-deployments.md).
+// instance can serve any request (docs/contribute/decisions/009-transports.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
 import { answerCall } from "../../mcp/direct-calls.ts";

@@ -1,7 +1,7 @@
 // Implements Streamable HTTP of the revisions before 2026-07-28 as a transport of the SDK's server, for a session or for one POST. An
 // answer that is ready within 1 s is plain JSON. If it takes longer, or another message precedes it, the response is an event stream.
 // The SDK's transport creates web requests, responses and streams for each call, which costs more than the call itself
-// (docs/contribute/decisions/010-serving-over-http.md).
+// (docs/contribute/decisions/009-transports.md).
 import {
   type JSONRPCMessage,
   ProtocolErrorCode,

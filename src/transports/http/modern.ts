@@ -1,5 +1,5 @@
 // Serves requests of protocol revision 2026-07-28: each request has its own server, which ends with the response. A call that asks for
-// nothing but a result needs no server (docs/contribute/decisions/017-reads-through-the-sdk.md).
+// nothing but a result needs no server (docs/contribute/decisions/001-the-mcp-sdk.md).
 import type { IncomingMessage } from "node:http";
 import {
   createMcpHandler,

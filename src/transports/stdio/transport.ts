@@ -1,6 +1,6 @@
 // Implements MCP's stdio transport for a client that may be faulty, slow or disconnected: it bounds memory and answers every request
 // once. The SDK's transport closes at an overlong message, and writes without limit to a client that does not read
-// (docs/contribute/decisions/009-the-stdio-transport.md).
+// (docs/contribute/decisions/009-transports.md).
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../core/failure.ts";
