@@ -1,5 +1,4 @@
-// Runs the commands of docs/operate/teams.md and docs/operate/run.md from empty machines to a restored backup: each block, in its order, in a new
-// folder. Addresses of this machine stand in for other machines: 127.0.0.21 to 127.0.0.23 for the PostgreSQL servers. SUBSTITUTES lists
+// Runs the commands of the pages for operators from empty machines to a restored backup: each block, in its order, in a new folder. Addresses of this machine stand in for other machines: 127.0.0.21 to 127.0.0.23 for the PostgreSQL servers. SUBSTITUTES lists
 // all differences from what an operator types; programs that need systemd, ssh or a password store are replaced by small scripts.
 import { execFile } from "node:child_process";
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +20,8 @@ import { testUnless, thoroughMissing } from "../support/unless.ts";
 
 const execute = promisify(execFile);
 const SETUP = "docs/operate/teams.md";
-const PAGES = [SETUP, "docs/operate/run.md"];
+const FOLDER = "docs/operate";
+const PAGES = readdirSync(FOLDER).map((name) => join(FOLDER, name));
 const UNITS = "deploy/systemd";
 const TIMEOUT_MS = 400_000;
 
@@ -83,15 +83,35 @@ const PASS = `#!/bin/bash
 cat "$DRILL/secret"
 `;
 
+const SECTIONS = PAGES.map((page) => readFileSync(page, "utf8"))
+  .join("\n")
+  .split(/^##? (?:\d\. )?/m);
+
+const blocksIn = (section: string): readonly string[] =>
+  [...section.matchAll(/^( *)```(?:sh|sql)\n(.*?)^ *```/gms)].map(([, indentation = "", block = ""]) =>
+    // Blocks in a list are indented.
+    block.replaceAll(new RegExp(`^${indentation}`, "gm"), ""),
+  );
+
+const unread = new Set(SECTIONS.flatMap(blocksIn));
 function readBlocks(heading: string): readonly string[] {
-  const section = PAGES.map((page) => readFileSync(page, "utf8"))
-    .join("\n")
-    .split(/^## (?:\d\. )?/m)
-    .find((text) => text.startsWith(`${heading}\n`));
-  const blocks = [...(section ?? "").matchAll(/^( *)```sh\n(.*?)^ *```/gms)];
-  // Blocks in a list are indented.
-  return blocks.map(([, indentation = "", block = ""]) => block.replaceAll(new RegExp(`^${indentation}`, "gm"), ""));
+  const blocks = blocksIn(SECTIONS.find((text) => text.startsWith(`${heading}\n`)) ?? "");
+  for (const block of blocks) unread.delete(block);
+  return blocks;
 }
+
+/** The beginnings of the blocks that this test does not run, and why. */
+const NOT_RUN = {
+  "CREATE ROLE mic_app": "../teams/commands.test.ts runs it",
+  "SELECT team, to_timestamp": "../teams/monitoring.test.ts runs it",
+  "ALTER ROLE mic SET": "../teams/pgbouncer.test.ts runs it",
+  MIC_AUTH_ISSUER: "../teams/chaos/providers.test.ts signs in with these settings, if the provider can be installed",
+  MIC_RESTORE_GAP: "../teams/restored-journal.test.ts sets it",
+  OTEL_: "../telemetry/ sets these variables",
+  'psql "host=db': "needs a managed service",
+  kubectl: "needs a cluster; files.test.ts checks the manifests",
+  "echo 'ARGS=": "needs the package of node_exporter",
+};
 
 const MACHINES = ["127.0.0.21", "127.0.0.22", "127.0.0.23"];
 
@@ -297,6 +317,14 @@ testUnless(
     const BACKUPS = { MACHINE: "127.0.0.24" };
     await type(startBackups, BACKUPS);
 
+    const [firstSteps = ""] = readBlocks("Runbook");
+    expect(await type(firstSteps.replace(/^journalctl.*\n/m, ""))).toMatch(/"status":"ok"(?:.*\n)+All checks passed/);
+    const [listUnknown = ""] = readBlocks("MicUnknownActions");
+    expect(await type(listUnknown)).toBe("No actions with state unknown.\n");
+    const [compare = ""] = readBlocks("MicDatabaseDegraded");
+    expect(await type(`runuser -u postgres -- psql -At <<'END'\n${compare}END`, { MACHINE: two })).toMatch(
+      /^\w+\/\w+\|\d{4}-/,
+    );
     const [functions = "", kill = "", promote = "", follow = "", back = ""] = readBlocks("Failover drill");
     const calling = startCalling(client, emulator);
     await calling.waitForMore();
@@ -374,6 +402,7 @@ testUnless(
     expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(executions);
     expect((await act(3, { idempotencyKey: "after-the-restore" })).isError).toBe(false);
     await type(startAgain, BACKUPS);
+    expect([...unread].filter((block) => !Object.keys(NOT_RUN).some((start) => block.startsWith(start)))).toEqual([]);
   },
   TIMEOUT_MS,
 );

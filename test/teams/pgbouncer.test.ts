@@ -1,6 +1,6 @@
 // Tests an instance behind pgbouncer in transaction mode with TLS.
 import { execFileSync } from "node:child_process";
-import { chownSync, writeFileSync } from "node:fs";
+import { chownSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { emulatorForTest } from "../support/emulator.ts";
@@ -64,7 +64,8 @@ testUnless(
     onTestFinished(() => postgres.stop());
     const emulator = await emulatorForTest({ clients: 1 });
     const place = await environmentForTest(postgres, emulator);
-    await queryPostgres(place.url, "ALTER ROLE mic SET synchronous_commit = 'on'");
+    const page = readFileSync("docs/operate/managed-postgresql.md", "utf8");
+    await queryPostgres(place.url, /```sql\n(ALTER ROLE mic [^`]+)```/.exec(page)?.[1] ?? "");
     const instance = await instanceForTest({ ...place, url: await startPgbouncer(place.url, certificate) });
     const callers = await Promise.all(
       Array.from({ length: CALLERS }, (_, at) => connectCaller(instance, createCaller(`caller-${at}`, ["reds"]))),
