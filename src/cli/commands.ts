@@ -11,7 +11,7 @@ export interface Command {
   /** True if --NAME VALUE sets the tool's argument NAME, unless the command itself has a flag NAME. */
   readonly hasToolArguments?: true;
   readonly summary: string;
-  /** The effect of each value of ACTION. */
+  /** The effect of each value of ACTION, by its usage. The description of a flag of some actions starts with "with ACTION, …:". */
   readonly actions?: Readonly<Record<string, string>>;
   /** Sentences below the summary in the command's own help. */
   readonly notes?: readonly string[];
@@ -275,19 +275,21 @@ export const COMMANDS = {
       "unblock SUBJECT": "end that",
       "export SUBJECT": "print what the database has of a user, as JSON",
       "erase SUBJECT": "delete a user's subject, memberships and actions, except those that may still be repeated",
-      migrate: "create or update the database tables; serve --teams does this at startup unless MIC_MIGRATE=off",
+      migrate:
+        "create or update the database tables and the partitions of the audit; serve --teams does this unless MIC_MIGRATE=off",
     },
     notes: [
       "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE. --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
     flags: {
-      "--base-url URL": "base URL of the MIC API (default: MIC_BASE_URL)",
-      "--client-id ID": "client id; each client belongs to one team",
-      "--workspace-id ID": "the team's workspace",
-      "--claim VALUE": "value of MIC_AUTH_TEAM_CLAIM that grants membership",
-      "--member SUBJECT…": "subject of a member; repeat for each member",
-      "--secret-stdin": "read the client secret from stdin (for scripts)",
-      "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
+      "--base-url URL": "with add: base URL of the MIC API (default: MIC_BASE_URL)",
+      "--client-id ID": "with add: client id; each client belongs to one team",
+      "--workspace-id ID": "with add: the team's workspace",
+      "--claim VALUE": "with add: value of MIC_AUTH_TEAM_CLAIM that grants membership",
+      "--member SUBJECT…": "with add, remove: subject of a member; repeat for each member",
+      "--secret-stdin": "with add, rotate-secret: read the client secret from stdin (for scripts)",
+      "--secret-file PATH":
+        "with add, rotate-secret: file with the client secret, present on every instance; only its path is stored",
       "--job ID": "with audit: the id of the resource",
       "--dry-run": "with migrate: print the versions, and change nothing",
       "--state S": `with actions: list only this state: ${ACTION_STATES.join(", ")}`,

@@ -18,6 +18,24 @@ export function formatSynopsis(command: Command): string {
   return ["mic-mcp", name, ...(argumentsUsage === undefined ? [] : [argumentsUsage]), ...flags].join(" ");
 }
 
+/** The part of a command that concerns one action; the whole command if it has no such action. */
+export function selectAction(command: Command, action = ""): Command {
+  const { actions = {}, flags, examples, ...rest } = command;
+  const [usage, summary] = Object.entries(actions).find(([each]) => each.split(" ")[0] === action) ?? [];
+  if (usage === undefined || summary === undefined) return command;
+  const isFor = (about: string): boolean => {
+    const [, names] = /^with (.*?):/.exec(about) ?? [];
+    return names === undefined || names.split(", ").includes(action);
+  };
+  return {
+    ...rest,
+    argumentsUsage: usage,
+    summary,
+    flags: Object.fromEntries(Object.entries(flags).filter(([, about]) => isFor(about))),
+    examples: examples.filter(([line]) => line.includes(`${command.name} ${action}`)),
+  };
+}
+
 export function formatCommandHelp(command: Command): string {
   const flags = flagsOf(command).map(({ usage, about }) => [usage, about] as const);
   return [
@@ -25,7 +43,7 @@ export function formatCommandHelp(command: Command): string {
     ...(command.actions ? [formatColumns(Object.entries(command.actions))] : []),
     ...(command.notes ? [command.notes.join("\n")] : []),
     formatColumns([...flags, ENV_FILE, ["--help, --version", ""]]),
-    `Examples:\n${formatColumns(command.examples)}`,
+    ...(command.examples.length === 0 ? [] : [`Examples:\n${formatColumns(command.examples)}`]),
     EXIT_CODES,
   ].join("\n\n");
 }

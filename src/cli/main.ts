@@ -13,7 +13,7 @@ import {
   type RunCommand,
 } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
-import { formatCommandHelp, formatProgramHelp, gettingStartedText } from "./help.ts";
+import { formatCommandHelp, formatProgramHelp, gettingStartedText, selectAction } from "./help.ts";
 import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
@@ -66,10 +66,10 @@ const print = (text: string): number => {
 };
 
 async function showHelp([first = "", ...rest]: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const tool = rest.find((argument) => !argument.startsWith("-"));
-  if (first === "call" && tool !== undefined)
-    return print(await (await import("./call.ts")).formatHelpOfTool(tool, environment));
-  return print(isCommandName(first) ? formatCommandHelp(COMMANDS[first]) : formatProgramHelp());
+  const topic = rest.find((argument) => !argument.startsWith("-"));
+  if (first === "call" && topic !== undefined)
+    return print(await (await import("./call.ts")).formatHelpOfTool(topic, environment));
+  return print(isCommandName(first) ? formatCommandHelp(selectAction(COMMANDS[first], topic)) : formatProgramHelp());
 }
 
 function parseCommand(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {

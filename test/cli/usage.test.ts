@@ -40,6 +40,12 @@ test.each(Object.values(COMMANDS))("$name --help lists its flags, with examples"
   expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
 });
 
+test("the help of one action of teams has only its flags", async () => {
+  const { stdout } = await run(["teams", "remove", "--help"]);
+  expect(stdout).toMatch(/^mic-mcp teams remove TEAM \[--member SUBJECT\] \[--json\]\n/);
+  expect(stdout).not.toMatch(/--secret-file|rotate-keys/);
+});
+
 test("help texts cite pages only by URL, because an installed package lacks them, and each page is in the repository", async () => {
   const pages = new Set<string>();
   for (const args of [["--help"], ...commandNames.map((name) => [name, "--help"])]) {
