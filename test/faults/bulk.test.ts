@@ -34,6 +34,7 @@ import { Service } from "../emulator/service.ts";
 import { createRetryableJob, FILE, fileId, readJob, submitJob } from "../emulator/work.ts";
 import type { OperationId } from "../operations.ts";
 import { createManualClock, emulatorForTest, type ManualClock } from "../support/emulator.ts";
+import { rowOfEachJob } from "../support/job-rows.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { runCount } from "../support/thorough.ts";
 import { createBatchArguments, createRunArguments } from "../tools/bench.ts";
@@ -218,7 +219,10 @@ const RunResult = z.object({
   notSent: z.object({ count: z.number(), files: z.array(z.string()) }).default({ count: 0, files: [] }),
 });
 const RetryResult = z.object({
-  results: z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() })),
+  results: z.preprocess(
+    rowOfEachJob,
+    z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() })),
+  ),
   notSent: z.object({ count: z.number(), jobIds: z.array(z.string()) }).default({ count: 0, jobIds: [] }),
 });
 const ResolveResult = z.object({

@@ -21,6 +21,7 @@ import {
   submitJob,
 } from "../emulator/work.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
+import { rowOfEachJob } from "../support/job-rows.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { createSeededRandom, type SeededRandom } from "../support/random.ts";
 import type { CallResult } from "../support/results.ts";
@@ -114,7 +115,7 @@ const Rows = z.array(
 );
 type Row = z.infer<typeof Rows>[number];
 const rowsOf = (result: CallResult, field: "results" | "actions"): readonly Row[] =>
-  Rows.parse(result.structured?.[field] ?? []);
+  Rows.parse(rowOfEachJob(result.structured?.[field] ?? []));
 
 function createClock(startMs: number) {
   let offsetMs = startMs;

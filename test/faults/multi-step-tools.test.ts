@@ -6,6 +6,7 @@ import { type Service, serviceForTest } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { pollOptions } from "../mcp/tasks/fixtures.ts";
 import { operations } from "../operations.ts";
+import { rowOfEachJob } from "../support/job-rows.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -32,7 +33,10 @@ const hang = (operationId: string, afterCommit: boolean) => (service: Service) =
 const countArrived = (operationId: string) => async (service: Service) => (await service.requests(operationId)).length;
 const countExecuted = (operationId: string) => (service: Service) => service.countEffects(operationId);
 
-const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
+const Rows = z.preprocess(
+  rowOfEachJob,
+  z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() })),
+);
 const Retries = z.object({ results: Rows, notSent: z.object({ count: z.number() }).optional() });
 
 test("each of 50 jobs is retried once although the server is killed in the middle", async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
+import { rowOfEachJob } from "../support/job-rows.ts";
 import { type Args, type Bench, createBatchArguments, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -63,7 +64,9 @@ describeLatestRevision((bench) => {
     await bench().service.injectFault(slow, { operationId: "retryMicJob", times: 20 });
     const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { ...args, waitSeconds }));
     await bench().service.admin("DELETE", "faults");
-    const rows = z.array(z.object({ jobId: z.string(), outcome: z.string() })).parse(result.structured["results"]);
+    const rows = z
+      .array(z.object({ jobId: z.string(), outcome: z.string() }))
+      .parse(rowOfEachJob(result.structured["results"]));
     const unsent = z.object({ jobIds: z.array(z.string()) }).parse(result.structured["notSent"]).jobIds;
     expect(unsent).not.toEqual([]);
     expect(sent.filter(({ operationId }) => operationId === "retryMicJob")).toHaveLength(20 - unsent.length);
