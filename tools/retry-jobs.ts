@@ -5,8 +5,7 @@ import { listMicJobs, retryMicJob } from "../src/contract/endpoints/job-processi
 import type { Job } from "../src/contract/jobs.ts";
 import { countPart, groupByKey, tally } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
-import { AGENT, forReader, raw, render, say, type Text } from "../src/core/text.ts";
-import { formatToken } from "../src/core/untrusted-text.ts";
+import { forReader, raw, say, type Text } from "../src/core/text.ts";
 import {
   jobIds,
   keyArgument,
@@ -16,34 +15,24 @@ import {
   reasonText,
   retryModeText,
   stringValidatedBy,
-  view,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import {
-  isJobInProgress,
-  NOT_RETRYABLE,
-  REJECTED_IN_REVIEW,
-  summarizeJob,
-  TERMINAL_STATES,
-} from "../src/toolkit/describe/job.ts";
-import { missingIdNote } from "../src/toolkit/id-hints.ts";
+import { isJobInProgress, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
 import {
   type Bulk,
   type BulkRow,
-  type RowOutcome,
   runActions,
   runRows,
   type SingleResult,
   startBulk,
 } from "../src/toolkit/jobs/bulk.ts";
-import { actionsResult } from "../src/toolkit/jobs/bulk-results.ts";
+import { actionsResult, failedRow, groupRows, outcomeLabel } from "../src/toolkit/jobs/bulk-results.ts";
 import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
 import { findKnownRetry } from "../src/toolkit/jobs/job-history.ts";
 import {
   ALREADY_RETRIED,
   confirmRestarts,
   findSkippedRow,
-  GIVEN_UP,
   type RetryManyArguments,
   type Selection,
   selectJobs,
@@ -51,19 +40,18 @@ import {
 import { retryJob } from "../src/toolkit/jobs/retrying.ts";
 import { retryFailedStep, watchJobs } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
 const input = z
   .strictObject({
     jobIds: jobIds.optional(),
     workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
     createdSince: jobFilter.createdSince,
+    createdBefore: jobFilter.createdBefore,
     failureCode: z.string().max(256).describe("Only failures with this code.").optional(),
     limit: z.int().min(1).max(MAX_JOBS).describe(`Default ${MAX_JOBS}.`).optional(),
     retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
     reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
     waitSeconds: longWaitSeconds,
-    view,
     ...keyArgument("text"),
   })
   .refine((args) => (args.jobIds === undefined) !== (args.createdSince === undefined), {
@@ -72,10 +60,11 @@ const input = z
     params: { code: "CONFLICT" },
   })
   .refine(
-    ({ jobIds: ids, failureCode, limit }) => ids === undefined || (failureCode === undefined && limit === undefined),
+    ({ jobIds: ids, createdBefore, failureCode, limit }) =>
+      ids === undefined || [createdBefore, failureCode, limit].every((value) => value === undefined),
     {
       path: ["jobIds"],
-      error: "excludes failureCode and limit, which go with createdSince",
+      error: "excludes createdBefore, failureCode and limit, which go with createdSince",
     },
   )
   .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
@@ -85,24 +74,6 @@ const input = z
     path: ["retryMode"],
     error: "must be SAFE_RESUME with createdSince; RESTART needs jobIds",
   });
-
-const OUTCOMES = { done: "retried", refused: "rejected", unknown: "unknown", "not sent": "not sent" } as const;
-
-async function cellsOf(jobId: string, outcome: RowOutcome, failure: Failure | undefined, ctx: ToolContext) {
-  const row = { jobId, outcome: OUTCOMES[outcome] };
-  if (!failure) return row;
-  const { status, code, kind, next, idempotencyKey } = failure.facts;
-  const retry = status === 409 ? (await findKnownRetry(jobId, ctx))?.id : undefined;
-  const advice = status === 409 && retry === undefined && outcome === "refused" ? next : undefined;
-  const note = missingIdNote(failure.facts, { jobId }, ctx) ?? (advice && render(advice, AGENT));
-  return {
-    ...row,
-    ...(retry !== undefined && { newJobId: retry }),
-    code: code ?? kind.toUpperCase(),
-    ...(note !== undefined && { note }),
-    ...(outcome === "unknown" && idempotencyKey !== undefined && { idempotencyKey }),
-  };
-}
 
 /** Retries the jobs, at most 4 at a time. Those that must be skipped are determined before any request is sent. */
 async function retryEach({ jobs }: Selection, args: RetryManyArguments, bulk: Bulk): Promise<readonly BulkRow[]> {
@@ -123,13 +94,16 @@ async function retryEach({ jobs }: Selection, args: RetryManyArguments, bulk: Bu
         const { replay, data: job } = made;
         const isOtherMode = replay && replay.earlier.arguments["retryMode"] !== retryMode;
         // A finding exists if no response shows that a call of this journal made the retry.
-        const note =
-          replay?.finding ?? (isOtherMode ? render(say`The first retry had ${replay.notes}.`, AGENT) : undefined);
+        const finding = replay?.finding === undefined ? undefined : say`${raw(replay.finding)}`;
+        const note = finding ?? (isOtherMode ? say`The first retry had ${replay.notes}.` : undefined);
         const cells = { jobId, outcome: "retried", newJobId: job.id };
         if (note === undefined) return { made, job, cells: { ...cells, state: job.state } };
-        return { outcome: "not sent", cells: { ...cells, outcome: "not sent", code: ALREADY_RETRIED, note } };
+        return { outcome: "not sent", note, cells: { ...cells, outcome: "not sent", code: ALREADY_RETRIED } };
       },
-      cellsOf: (jobId, outcome, failure) => cellsOf(jobId, outcome, failure, bulk.ctx),
+      async failedRow(jobId, outcome, failure) {
+        const newJobId = failure?.facts.status === 409 ? (await findKnownRetry(jobId, bulk.ctx))?.id : undefined;
+        return failedRow({ jobId, ...(newJobId !== undefined && { newJobId }) }, outcome, failure);
+      },
     },
     bulk,
   );
@@ -147,34 +121,18 @@ function withNewJob(row: BulkRow, job: Job | undefined): BulkRow {
   return { ...row, job, cells: { ...row.cells, state, ...facts } };
 }
 
-/** Fields that differ in rows of equal outcomes. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(["jobId", "newJobId", "outputDatasetVersionId"]);
-
-/** Groups rows of equal outcomes. A group names its jobs if they need a decision; the outcome of a single job is a row. */
-function groupRows(rows: readonly BulkRow[]): readonly BulkRow["cells"][] {
-  const keyed = rows.map(({ cells }) => {
-    const common = Object.fromEntries(Object.entries(cells).filter(([name]) => !OWN_FIELDS.has(name)));
-    return [JSON.stringify(common), { common, cells }] as const;
-  });
-  return [...groupByKey(keyed).values()].map((equal) => {
-    const [first = {}] = equal.map(({ cells }) => cells);
-    const [common] = equal.map((each) => each.common);
-    if (equal.length === 1) return first;
-    const group = { ...common, count: equal.length };
-    // Jobs that succeeded or are in progress need no decision.
-    const isDecided = first["outcome"] === "retried" && first["state"] !== "FAILED";
-    return isDecided ? group : { ...group, jobIds: equal.map(({ cells }) => cells["newJobId"] ?? cells["jobId"]) };
-  });
-}
-
-/** Returns what to do about a job that was given up. `reason`: that of `giveUpReason`. */
-function givenUpText(reason: unknown): Text {
-  if (reason === NOT_RETRYABLE)
-    return say`Not retryable: the API refuses to retry them; get_job shows what to correct before a new job.`;
-  if (reason === REJECTED_IN_REVIEW)
-    return say`Rejected in review: ${forReader("ask the user before you", "read the review before you")} submit another job.`;
-  return say`GIVEN_UP: another retry will most likely fail too; ${forReader("ask the user to ", "")}contact the operator. retry_job retries one of them anyway.`;
-}
+/** What to do about jobs that are not retried, by the code of their rows. */
+const GIVE_UP_TEXTS: ReadonlyMap<unknown, Text> = new Map([
+  ["NOT_RETRYABLE", say`Not retryable: the API refuses to retry them; get_job shows what to correct before a new job.`],
+  [
+    "REJECTED_IN_REVIEW",
+    say`Rejected in review: ${forReader("ask the user before you", "read the review before you")} submit another job.`,
+  ],
+  [
+    "GIVEN_UP",
+    say`GIVEN_UP: another retry will most likely fail too; ${forReader("ask the user to ", "")}contact the operator. retry_job retries one of them anyway.`,
+  ],
+]);
 
 /** "Retried 10 of 12: 10 SUCCEEDED." */
 function countsText(rows: readonly BulkRow[]): Text {
@@ -185,15 +143,13 @@ function countsText(rows: readonly BulkRow[]): Text {
 }
 
 /** "Other jobs: 2 rejected (JOB_NOT_RETRYABLE).", and what to do about those that were given up or left out. */
-function otherJobsSentences(rows: readonly BulkRow[], { retries, remaining, missingText }: Selection) {
-  const others = rows.filter(({ outcome }) => outcome !== "done").map(({ cells }) => cells);
-  const labels = others.map(({ outcome, code }) =>
-    code === undefined ? outcome : `${outcome} (${formatToken(String(code))})`,
-  );
+function otherJobsSentences(rows: readonly BulkRow[], { retries, remaining, missingText, noneText }: Selection) {
+  const others = rows.filter(({ outcome }) => outcome !== "done");
   const failed = retries.filter(({ state }) => TERMINAL_STATES.has(state)).length;
   return [
-    others.length > 0 && say`Other jobs: ${raw(tally(labels.map(String)))}.`,
-    ...[...new Set(others.flatMap(({ code, note }) => (code === GIVEN_UP ? [note] : [])))].map(givenUpText),
+    noneText,
+    others.length > 0 && say`Other jobs: ${raw(tally(others.map(outcomeLabel)))}.`,
+    ...[...new Set(others.map(({ cells: { code } }) => GIVE_UP_TEXTS.get(code)))],
     failed > 0 && say`${countPart(failed, "earlier retry", "earlier retries")} did not succeed.`,
     remaining > 0 && say`${countPart(remaining, "more job matches", "more jobs match")}.`,
     missingText,
@@ -237,7 +193,7 @@ export const retryJobs = defineTool({
         ...{ noun: "job", argument: "jobIds", verb: "retry", done: "retried", promise: PROMISE },
         counts: countsText(rows),
         sentences: otherJobsSentences(rows, selection),
-        ...(args.jobIds === undefined && args.view !== "full" && { format: groupRows }),
+        format: (shown) => groupRows(shown, args.jobIds === undefined),
         otherFailures: watched.flatMap(({ failure }) => failure ?? []),
         otherJobs: retries,
         more: { retries: groupByState(retries) },

@@ -5,7 +5,7 @@ import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/e
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import { countPart } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
-import { AGENT, join, own, render, say, type Text } from "../src/core/text.ts";
+import { join, own, say, type Text } from "../src/core/text.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
@@ -21,6 +21,7 @@ import {
   type BulkRow,
   type RowOutcome,
   runActions,
+  type ShownRow,
   type SingleResult,
   startBulk,
 } from "../src/toolkit/jobs/bulk.ts";
@@ -35,7 +36,7 @@ import {
   watchJobs,
 } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { agentReader, type NextStep } from "../src/toolkit/results.ts";
+import type { NextStep } from "../src/toolkit/results.ts";
 import { fieldErrorsText } from "../src/toolkit/summary-view.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
@@ -102,31 +103,27 @@ async function runFile(
     const [now = { id, job: made.job }] = isCurrent
       ? []
       : await watchJobs([id], { until: "all", known: [made.job] }, bulk);
-    const { cells, ...row } = jobRow(file, now, ctx);
     return {
       made,
-      ...row,
-      cells: { ...cells, ...(made.inputNote !== undefined && { note: render(made.inputNote, AGENT) }) },
+      ...jobRow(file, now, ctx),
+      note: made.inputNote,
     };
   }
   const { state, id: inputId } = made.data;
   const isUnfinished = state === "WAITING_SCAN";
-  const note = !isUnfinished && "scanState" in made.data && { note: render(describeInput(made.data).summary, AGENT) };
-  return { cells: { file, state, inputId, ...note }, isUnfinished };
+  const note = !isUnfinished && "scanState" in made.data ? describeInput(made.data).summary : undefined;
+  return { cells: { file, state, inputId }, note, isUnfinished };
 }
 
 const STATES = { done: "UNKNOWN", refused: "NOT_RUN", unknown: "UNKNOWN", "not sent": "NOT_RUN" } as const;
 
-function cellsOf(file: string, outcome: RowOutcome, failure: Failure | undefined, ctx: ToolContext) {
-  if (!failure) return { file, state: "NOT_SENT" };
+function failedRow(file: string, outcome: RowOutcome, failure: Failure | undefined): ShownRow {
+  if (!failure) return { cells: { file, state: "NOT_SENT" } };
   const { kind, code, fieldErrors = [], next } = failure.facts;
   // A file that the API rejects has its own reason and remedy, which run_job would state.
   const fields = fieldErrors.length > 0 && say`${fieldErrorsText(fieldErrors)}.`;
   const note = join([failure.facts.message, fields, outcome === "refused" && next]);
-  return {
-    ...{ file, state: STATES[outcome], error: code ?? kind.toUpperCase() },
-    note: render(note, agentReader(ctx)),
-  };
+  return { cells: { file, state: STATES[outcome], error: code ?? kind.toUpperCase() }, note };
 }
 
 const PROMISE = say`no job runs twice`;
@@ -167,7 +164,7 @@ export const runJobs = defineTool({
         ...{ tool: "run_job", ids: args.files, idempotencyKey: args.idempotencyKey },
         single: (file, key, own) =>
           runFile(file, port, args, key, { ...bulk, ctx: { ...own, proposedKey: undefined } }),
-        cellsOf: (file, outcome, failure) => cellsOf(file, outcome, failure, ctx),
+        failedRow,
         // At most 4 jobs are in progress.
         occupies: ({ isUnfinished }) => isUnfinished === true,
       },

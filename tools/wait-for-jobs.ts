@@ -7,7 +7,7 @@ import { jobIds, LONG_WAIT_SECONDS, longWaitSeconds } from "../src/toolkit/argum
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { explainMissingId, missingIdNote } from "../src/toolkit/id-hints.ts";
 import { startBulk } from "../src/toolkit/jobs/bulk.ts";
-import { bulkResult } from "../src/toolkit/jobs/bulk-results.ts";
+import { bulkResult, renderRows } from "../src/toolkit/jobs/bulk-results.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import {
   isInProgress,
@@ -26,8 +26,8 @@ async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
   const ids = watched.map(({ id }) => id);
   const origins = await readOrigins(ids, ctx);
   return watched.map((each) => {
-    const note = each.failure && missingIdNote(each.failure.facts, { jobId: each.id }, ctx);
-    return { ...watchedJobRow(each, ctx), ...origins.get(each.id), ...(note !== undefined && { note }) };
+    const note = each.failure && missingIdNote(each.failure.facts, { jobId: each.id });
+    return { cells: { ...watchedJobRow(each, ctx), ...origins.get(each.id) }, note };
   });
 }
 
@@ -56,6 +56,7 @@ export const waitForJobs = defineTool({
     return await bulkResult(
       { jobs, running: running.length },
       {
+        fields: (reader) => ({ jobs: renderRows(jobs, reader), running: running.length }),
         counts: say`${tallyStates(watched.map((each) => ({ ...each, state: stateOf(each) })))}.`,
         nothingDone:
           watched.every(({ job }) => job === undefined) &&
@@ -74,7 +75,7 @@ export const waitForJobs = defineTool({
           const args = { jobIds: running, ...(until !== undefined && { until }) };
           return { tool: "wait_for_jobs", arguments: args, why: say`waits for the jobs that are still in progress` };
         },
-        lines: [formatRecordTable(jobs), say`${running.length} still running`],
+        lines: [(reader) => formatRecordTable(renderRows(jobs, reader)), say`${running.length} still running`],
       },
       bulk,
     );

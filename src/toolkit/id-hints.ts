@@ -5,9 +5,7 @@ import { ID_KINDS, idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
-import { join, render, say, type Text } from "../core/text.ts";
-import { agentReader } from "./results.ts";
-import type { ToolContext } from "./tool-context.ts";
+import { join, say, type Text } from "../core/text.ts";
 
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
@@ -55,10 +53,9 @@ const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hi
   kind === "not_found" && status === 404 ? describeIds(args).slice(0, MAX_HINTS) : [];
 
 /** Names what looks wrong with the ids of a request that failed with 404, for a cell of a row; undefined for every other failure. */
-export function missingIdNote(facts: FailureFacts, args: Arguments, ctx: ToolContext): string | undefined {
+export function missingIdNote(facts: FailureFacts, args: Arguments): Text | undefined {
   const hints = findHints(facts, args);
-  const text = join(hints.flatMap(({ fact, use }) => [fact, use]));
-  return hints.length === 0 ? undefined : render(text, agentReader(ctx));
+  return hints.length === 0 ? undefined : join(hints.flatMap(({ fact, use }) => [fact, use]));
 }
 
 /** Adds to a failure with status 404 what looks wrong with the ids of the call; returns every other error as it is. */

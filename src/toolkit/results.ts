@@ -115,10 +115,10 @@ export interface ToolResult<T = unknown> extends ResultFacts {
   readonly summary: Text;
   readonly nextStep?: NextStep | undefined;
   readonly isRoutine?: boolean;
-  /** The fields of structuredContent after `summary` and `nextStep`. */
-  readonly fields: object;
+  /** The fields of structuredContent after `summary` and `nextStep`. A function renders texts in them. */
+  readonly fields: object | ((reader: ResultReader) => object);
   /** The lines of the text after the summary and the next step. A string is data in its final form. */
-  readonly lines: readonly (Text | string | undefined)[];
+  readonly lines: readonly (Text | string | ((reader: ResultReader) => string) | undefined)[];
   /** True if the agent gets the requestId, too (default false). */
   readonly isFull?: boolean;
   /** What only the view receives. The agent receives the summary and the next step. */
@@ -173,7 +173,7 @@ function dataText(data: unknown): string {
 
 interface ResultParts extends Advice, ResultFacts {
   /** Default: the data. */
-  readonly fields?: object;
+  readonly fields?: ToolResult["fields"];
   readonly lines?: ToolResult["lines"];
   readonly isFull?: boolean | undefined;
 }
@@ -240,7 +240,7 @@ function renderStructured(result: ToolResult, reader: ResultReader) {
   return {
     summary: render(summary, reader),
     ...(nextStep && { nextStep }),
-    ...fields,
+    ...(typeof fields === "function" ? fields(reader) : fields),
     ...(isFull && requestId !== undefined && { requestId }),
   };
 }
@@ -254,7 +254,10 @@ export function renderResult(result: ToolResult, reader: ResultReader, added?: T
   const text = [
     summary,
     nextStep && nextLine(nextStep, reader),
-    ...lines.map((line) => (typeof line === "object" ? render(line, reader) || undefined : line)),
+    ...lines.map((line) => {
+      if (typeof line === "function") return line(reader);
+      return typeof line === "object" ? render(line, reader) || undefined : line;
+    }),
     isFull && requestId !== undefined ? `requestId ${formatToken(requestId)}` : undefined,
     notice,
   ];

@@ -87,14 +87,14 @@ describeLatestRevision((bench) => {
     expect(structured["results"]).toEqual([{ jobId, outcome: "not sent", newJobId, code: "ALREADY_RETRIED", note }]);
   });
 
-  test("a call with a filter reports groups of outcomes without the ids of successes; the full view has a row per job", async () => {
+  test("a call with a filter reports groups of outcomes without the ids of successes, or says why there are none", async () => {
     const createdSince = new Date(bench().clock.now()).toISOString();
     const jobIds = await createFailedJobs(bench().service, 4);
     const filter = { workspaceId: bench().workspaceId, createdSince, ...resume };
     const { structured } = await bench().ok("retry_jobs", { ...filter, limit: 3 }, bench().withAdvancingClock());
     expect(structured["results"]).toEqual([{ outcome: "retried", state: "SUCCEEDED", count: 3 }]);
-    const full = await bench().ok("retry_jobs", { ...filter, view: "full" }, bench().withAdvancingClock());
-    expect(full.structured["results"]).toMatchObject([
+    const rest = await bench().ok("retry_jobs", filter, bench().withAdvancingClock());
+    expect(rest.structured["results"]).toMatchObject([
       {
         jobId: expect.stringMatching(/^micjob_/),
         newJobId: expect.any(String),
@@ -102,7 +102,22 @@ describeLatestRevision((bench) => {
       },
     ]);
     const last = await bench().ok("retry_jobs", filter);
-    expect(last.structured).toEqual({ summary: expect.any(String), results: [] });
+    expect(last.structured).toEqual({ summary: "No job to retry. 4 jobs were retried before.", results: [] });
+    const createdBefore = createdSince;
+    const none = await bench().ok("retry_jobs", {
+      ...filter,
+      createdSince: "2020-01-01",
+      createdBefore,
+      failureCode: "X",
+    });
+    expect(none.structured["summary"]).toMatch(
+      /No job to retry\. No failure of this period has the code X\. There are: \d+ STAGE_UNAVAILABLE, \d+ INPUT_ROWS_INVALID\.$/,
+    );
+    const final = { createdSince: "2020-01-01", createdBefore, failureCode: "INPUT_ROWS_INVALID" };
+    const refused = await bench().ok("retry_jobs", { ...filter, ...final });
+    expect(refused.structured["summary"]).toMatch(/No job to retry\. Not retryable: \d+ INPUT_ROWS_INVALID\.$/);
+    const future = await bench().ok("retry_jobs", { ...filter, createdSince: "2999-01-01" });
+    expect(future.structured["summary"]).toMatch(/No job to retry\. No job of this period FAILED\.$/);
     expect(jobIds).toHaveLength(4);
   });
 });
@@ -225,7 +240,7 @@ test("retry_jobs with a filter retries each failed job once, continues after the
   expect(second["retries"]).toEqual(retries);
   const third = await call({ ...filter, failureCode: problem.code });
   expect(third["results"]).toEqual([]);
-  expect(third["summary"]).toBe("No job to retry. 3 earlier retries did not succeed.");
+  expect(third["summary"]).toBe("No job to retry. 3 jobs were retried before. 3 earlier retries did not succeed.");
   expect(third).toMatchObject({ nextStep: { tool: "retry_jobs", arguments: { retryMode: "RESTART" } } });
   expect(sent).toEqual(["job-3", "job-2", "job-1"]);
   // A retry that was retried itself is not listed: only the latest state counts.

@@ -357,16 +357,20 @@ export function retryRefusalText(job: Job): Text | undefined {
   }
 }
 
-export const NOT_RETRYABLE = "not retryable";
-export const REJECTED_IN_REVIEW = "rejected in review";
+/** Why no retry of a failed job is advised. */
+export interface GiveUpReason {
+  /** GIVEN_UP: it has failed too often, as `note` says. */
+  readonly code: "NOT_RETRYABLE" | "REJECTED_IN_REVIEW" | "GIVEN_UP";
+  readonly note?: Text;
+}
 
 /** Returns why no retry of a failed job is advised; undefined if one is advised or was made, or if an action must be resolved first. */
-export function giveUpReason(job: Job, history: JobHistory): string | undefined {
+export function giveUpReason(job: Job, history: JobHistory): GiveUpReason | undefined {
   if (job.state !== "FAILED" || history.retry || history.unresolved) return undefined;
   if (adviseJob(job, history).nextStep?.tool === "retry_job") return undefined;
-  if (job.reviewState === "REJECTED") return REJECTED_IN_REVIEW;
-  if (job.failure?.retryable !== true) return NOT_RETRYABLE;
-  return render(say`${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}`, AGENT);
+  if (job.reviewState === "REJECTED") return { code: "REJECTED_IN_REVIEW" };
+  if (job.failure?.retryable !== true) return { code: "NOT_RETRYABLE" };
+  return { code: "GIVEN_UP", note: say`${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}` };
 }
 
 /** Returns true if the step retries a job without discarding finished stages. */

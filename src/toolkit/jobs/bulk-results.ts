@@ -3,15 +3,16 @@
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { countPart } from "../../core/counts.ts";
+import { countPart, groupByKey } from "../../core/counts.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { join, own, quoted, raw, say, type Text, withKey } from "../../core/text.ts";
+import { join, own, quoted, type Reader, raw, render, say, type Text, withKey } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { operatorNeededText } from "../describe/job.ts";
+import { missingIdNote } from "../id-hints.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
-import type { Bulk, BulkRow } from "./bulk.ts";
+import type { Bulk, BulkRow, RowOutcome, ShownRow } from "./bulk.ts";
 
 /** Default wait after a response that shows an outage. */
 const DEFAULT_WAIT_MS = 60_000;
@@ -78,6 +79,8 @@ interface BulkReport {
   readonly jobs?: readonly (Job | undefined)[];
   /** Returns the call that makes sense at once. */
   nextStep(): NextStep | undefined | Promise<NextStep | undefined>;
+  /** The rows of the result in their fields (default: the data). */
+  readonly fields?: ToolResult["fields"];
   readonly lines?: ToolResult["lines"];
   readonly isReplay?: boolean;
 }
@@ -85,7 +88,18 @@ interface BulkReport {
 /** Builds the result of a call for many rows. Throws Failure if the call was stopped before it did anything. */
 export async function bulkResult<T extends object>(
   data: T,
-  { counts, nothingDone, earlierSteps, sentences = [], jobs = [], nextStep, lines, isReplay, ...end }: BulkReport,
+  {
+    counts,
+    nothingDone,
+    earlierSteps,
+    sentences = [],
+    jobs = [],
+    nextStep,
+    fields,
+    lines,
+    isReplay,
+    ...end
+  }: BulkReport,
   { ctx, stopRule: { reason: stop } }: Pick<Bulk, "ctx" | "stopRule">,
 ): Promise<ToolResult<T>> {
   const later = laterText(end, stop, ctx);
@@ -97,6 +111,7 @@ export async function bulkResult<T extends object>(
   return toolResult(data, {
     summary: join([stop && stoppedText(stop), counts, ...sentences, operatorNeededText(jobs), later]),
     nextStep: later === undefined ? await nextStep() : undefined,
+    ...(fields && { fields }),
     lines: lines ?? [],
     ...(isReplay !== undefined && { isReplay }),
   });
@@ -114,9 +129,65 @@ function replayedText(rows: readonly BulkRow[], { verb, done }: ActionReport): T
   const upTo = own(ages.every((age) => age === ages[0]) ? "" : "up to ");
   const age = raw(formatDuration(Math.max(...replays.map(({ earlier }) => earlier.ageMs))));
   const count = replays.length === rows.length ? own("all") : replays.length;
-  const key = first.isKeyless && say` To ${verb} all again, ${withKey(deriveRepeatKey(first.idempotencyKey))}.`;
+  const key =
+    verb !== undefined &&
+    first.isKeyless &&
+    say` To ${verb} all again, ${withKey(deriveRepeatKey(first.idempotencyKey))}.`;
   return say`Already ${done} by an earlier identical call: ${count}, ${upTo}${age} ago.${key}`;
 }
+
+/** The rows as their reader sees them. */
+export const renderRows = (rows: readonly ShownRow[], reader: Reader): readonly ShownRow["cells"][] =>
+  rows.map(({ cells, note }) => (note === undefined ? cells : { ...cells, note: render(note, reader) }));
+
+/** Cells that differ in rows of equal outcomes. */
+const OWN_CELLS: ReadonlySet<string> = new Set(["jobId", "newJobId", "outputDatasetVersionId", "idempotencyKey"]);
+
+/**
+ * Makes one row of those with equal outcomes, with the ids of their jobs. A job and the new one are a pair, so they keep a row. `isBrief`:
+ * they do not, and a group names its jobs only if they need a decision, by the ids of the new ones.
+ */
+export function groupRows(rows: readonly ShownRow[], isBrief = false): readonly ShownRow[] {
+  const keyed = rows.map((row) => {
+    const common = Object.fromEntries(Object.entries(row.cells).filter(([name]) => !OWN_CELLS.has(name)));
+    const pair = isBrief ? undefined : row.cells["newJobId"];
+    return [JSON.stringify([common, row.note, pair]), { ...row, common }] as const;
+  });
+  return [...groupByKey(keyed).values()].flatMap((equal): readonly ShownRow[] => {
+    const [first, ...others] = equal;
+    if (first === undefined || others.length === 0) return equal;
+    const { common, note } = first;
+    // Jobs that succeeded or are in progress need no decision.
+    const isDecided = isBrief && common["outcome"] === "retried" && common["state"] !== "FAILED";
+    const jobIds = equal.map(({ cells }) => cells["newJobId"] ?? cells["jobId"]);
+    return [{ cells: { ...common, count: equal.length, ...(!isDecided && { jobIds }) }, note }];
+  });
+}
+
+/** Returns the row of an action that failed, or that was not sent. `cells`: its id, and what else is known. */
+export function failedRow(
+  cells: { readonly jobId: string; readonly newJobId?: string | undefined },
+  outcome: RowOutcome,
+  failure: Failure | undefined,
+): ShownRow {
+  const row = { ...cells, outcome: outcome === "refused" ? "rejected" : outcome };
+  if (!failure) return { cells: row };
+  const { status, code, kind, next, idempotencyKey } = failure.facts;
+  const { jobId, newJobId } = cells;
+  const advice = status === 409 && newJobId === undefined && outcome === "refused" ? next : undefined;
+  return {
+    cells: {
+      ...row,
+      code: code ?? kind.toUpperCase(),
+      ...(outcome === "unknown" && idempotencyKey !== undefined && { idempotencyKey }),
+    },
+    note: missingIdNote(failure.facts, { jobId }) ?? advice,
+  };
+}
+
+/** "rejected (JOB_NOT_RETRYABLE)" */
+export const outcomeLabel = ({ cells: { outcome, code } }: ShownRow): string =>
+  code === undefined ? String(outcome) : `${outcome} (${formatToken(String(code))})`;
 
 const unusedKeyText = (count: number): Sentence =>
   count > 0 &&
@@ -127,11 +198,12 @@ interface ActionReport extends Pick<BulkReport, "counts" | "earlierSteps" | "pro
   readonly noun: string;
   /** The name of the argument with the ids of the rows. */
   readonly argument: string;
-  readonly verb: string;
+  /** Undefined if it makes no sense to repeat actions. */
+  readonly verb: string | undefined;
   /** "run", as in "Already run". */
   readonly done: string;
   /** Formats the rows that are shown (default: one for each). */
-  readonly format?: (rows: readonly BulkRow[]) => readonly Readonly<Record<string, unknown>>[];
+  readonly format?: (rows: readonly ShownRow[]) => readonly ShownRow[];
   /** Other failures of requests that a repeated call makes again. */
   readonly otherFailures?: readonly Failure[];
   readonly otherJobs?: readonly Job[];
@@ -144,17 +216,19 @@ interface ActionReport extends Pick<BulkReport, "counts" | "earlierSteps" | "pro
 /** Builds the result of a call that ran an action for each row. Throws Failure if the call was stopped before it sent anything. */
 export async function actionsResult(rows: readonly BulkRow[], report: ActionReport, bulk: Bulk) {
   const { noun, argument, done, counts, sentences = [], earlierSteps, promise, otherFailures = [], more = {} } = report;
-  const { format = (shown) => shown.map(({ cells }) => cells), otherJobs = [], nextStep } = report;
+  const { format = (shown) => shown, otherJobs = [], nextStep } = report;
   const unfinished = rows.filter(({ isUnfinished }) => isUnfinished);
   const unsent = rows.filter(({ isUnsent }) => isUnsent).map(({ id }) => id);
-  const results = format(rows.filter(({ isUnsent }) => !isUnsent));
+  const shown = format(rows.filter(({ isUnsent }) => !isUnsent));
   const notices = rows.flatMap(({ notice }) => (notice === undefined ? [] : [notice]));
   const notSent = unsent.length > 0 && { count: unsent.length, [argument]: unsent };
   const lists = Object.entries(more).filter(([, list]) => list.length > 0);
   const isUntouched = rows.length > 0 && rows.every(({ outcome }) => outcome === "not sent");
+  const others = { ...(notSent && { notSent }), ...Object.fromEntries(lists) };
   return await bulkResult(
-    { results, ...(notSent && { notSent }), ...Object.fromEntries(lists) },
+    { results: shown, ...others },
     {
+      fields: (reader) => ({ results: renderRows(shown, reader), ...others }),
       counts,
       nothingDone: isUntouched && say`${countPart(rows.length, `${noun} was`, `${noun}s were`)} not ${done}.`,
       earlierSteps,
@@ -173,7 +247,7 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
       jobs: [...rows.map(({ job }) => job), ...otherJobs],
       nextStep: () => nextStep(unfinished.map(({ id }) => id)),
       lines: [
-        results.length > 0 ? formatRecordTable(results) : undefined,
+        shown.length > 0 ? (reader) => formatRecordTable(renderRows(shown, reader)) : undefined,
         notSent ? `notSent ${unsent.length}: ${unsent.map((id) => formatToken(id)).join(", ")}` : undefined,
         ...lists.map(([name, list]) => `${name}:\n${formatRecordTable(list)}`),
       ],

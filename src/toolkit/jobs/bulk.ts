@@ -105,10 +105,15 @@ export function startBulk(waitSeconds: number, toolContext: ToolContext): Bulk {
 /** What the single operation did. `refused`: the same request would be rejected again. */
 export type RowOutcome = "done" | "refused" | "unknown" | "not sent";
 
-/** The result of the single operation for one row. */
-export interface SingleResult {
-  /** The row as the result shows it. */
+/** A row as the result shows it. */
+export interface ShownRow {
   readonly cells: Readonly<Record<string, unknown>>;
+  /** The last cell: what to know or to do about the row. */
+  readonly note?: Text | undefined;
+}
+
+/** The result of the single operation for one row. */
+export interface SingleResult extends ShownRow {
   /** Default: done. */
   readonly outcome?: RowOutcome;
   /** The result of the action. */
@@ -140,8 +145,8 @@ interface BulkActions {
   readonly idempotencyKey: string | undefined;
   /** Runs the single operation. Throws Failure. */
   single(id: string, idempotencyKey: string | undefined, ctx: ToolContext): Promise<SingleResult>;
-  /** Returns the cells of a row that failed, or that was not started (without `failure`). */
-  cellsOf(id: string, outcome: RowOutcome, failure?: Failure): SingleResult["cells"] | Promise<SingleResult["cells"]>;
+  /** Returns the row of a failure, or of an operation that was not started (without `failure`). */
+  failedRow(id: string, outcome: RowOutcome, failure?: Failure): ShownRow | Promise<ShownRow>;
   readonly occupies?: (row: BulkRow) => boolean;
 }
 
@@ -152,7 +157,7 @@ function outcomeOf({ sideEffect, retryable, status = 0 }: FailureFacts): RowOutc
 
 /** Runs the single operation for each row, and returns the rows in their order. Each row keeps the promise of the single operation. */
 export async function runActions(
-  { tool, ids, idempotencyKey: key, single, cellsOf, occupies }: BulkActions,
+  { tool, ids, idempotencyKey: key, single, failedRow, occupies }: BulkActions,
   { ctx, stopRule }: Bulk,
 ): Promise<readonly BulkRow[]> {
   const { proposedKey, api } = ctx;
@@ -187,7 +192,7 @@ export async function runActions(
       const failure = toStepFailure(error, ctx);
       const outcome = outcomeOf(failure.facts);
       const { retryable: isUnfinished } = failure.facts;
-      return { id, outcome, failure, isUnfinished, cells: await cellsOf(id, outcome, failure) };
+      return { id, outcome, failure, isUnfinished, ...(await failedRow(id, outcome, failure)) };
     }
   }
 
@@ -205,8 +210,8 @@ export async function runActions(
     const row = results.get(id);
     const isSent = row?.outcome === "done" || row?.outcome === "unknown";
     if (row && (isSent || !isStopOf(stopRule.reason, row.failure))) return row;
-    const cells = await cellsOf(id, "not sent");
-    return { id, cells, outcome: "not sent", isUnsent: true, isUnfinished: true, failure: row?.failure };
+    const shown = await failedRow(id, "not sent");
+    return { id, ...shown, outcome: "not sent", isUnsent: true, isUnfinished: true, failure: row?.failure };
   });
   return await Promise.all(rows);
 }

@@ -10,7 +10,7 @@ import { dateTime, parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
 import { say, type Text } from "../../core/text.ts";
 import { stringValidatedBy } from "../arguments.ts";
-import { giveUpReason } from "../describe/job.ts";
+import { type GiveUpReason, giveUpReason } from "../describe/job.ts";
 import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { type HistoryPorts, readJobHistory } from "./job-history.ts";
@@ -38,8 +38,8 @@ export const jobFilter = {
 export interface JobFilter {
   readonly states?: readonly string[];
   readonly recipeVersionId?: string;
-  readonly createdSince?: string;
-  readonly createdBefore?: string;
+  readonly createdSince?: string | undefined;
+  readonly createdBefore?: string | undefined;
   readonly updatedSince?: string;
   readonly unretried?: boolean;
   /** The code of the failure. */
@@ -51,30 +51,25 @@ export interface JobFilter {
 export const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
 
 /** True if the instant is not before the bound, or if there is no bound. */
-const isSince = (at: string, bound: string | undefined): boolean =>
+export const isSince = (at: string, bound: string | undefined): boolean =>
   bound === undefined || microsOf(at) >= microsOf(bound);
+
+export const isInPeriod = (
+  { createdAt }: Job,
+  { createdSince, createdBefore }: Pick<JobFilter, "createdSince" | "createdBefore">,
+): boolean => isSince(createdAt, createdSince) && (createdBefore === undefined || !isSince(createdAt, createdBefore));
 
 /** Checks only the job's own fields, which do not show whether another job retries it. */
 const matchesFilter =
-  ({
-    states,
-    recipeVersionId,
-    createdSince,
-    createdBefore,
-    updatedSince,
-    unretried,
-    failure: code,
-    matches,
-  }: JobFilter) =>
+  ({ states, recipeVersionId, updatedSince, unretried, failure: code, matches, ...period }: JobFilter) =>
   (job: Job): boolean => {
-    const { state, createdAt, updatedAt, failure } = job;
+    const { state, updatedAt, failure } = job;
     return (
       (matches === undefined || matches(job)) &&
       (code === undefined || failure?.code === code) &&
       (states === undefined || states.includes(state)) &&
       (recipeVersionId === undefined || job.recipeVersionId === recipeVersionId) &&
-      isSince(createdAt, createdSince) &&
-      (createdBefore === undefined || !isSince(createdAt, createdBefore)) &&
+      isInPeriod(job, period) &&
       isSince(updatedAt, updatedSince) &&
       (unretried !== true || (state === "FAILED" && failure?.retryable === true))
     );
@@ -111,7 +106,7 @@ interface Search {
 /** A failed job that is not worth another retry, and the reason. */
 export interface GivenUpJob {
   readonly job: Job;
-  readonly reason: string;
+  readonly reason: GiveUpReason;
 }
 
 /** Reads pages until enough jobs match or a limit is reached. Throws Failure if the first page cannot be read, or on cancellation. */

@@ -6,11 +6,11 @@ import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { countLabels, countPart, formatCount, numberPart } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
-import { join, own, type Part, render, say, type Text } from "../../core/text.ts";
+import { join, own, type Part, type Reader, render, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
-import { agentReader, type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { hasTimeToAct, mapConcurrently, readState, stateSuffix, withTimeToAnswer } from "./batch.ts";
 import { createStopRule, runRows, type StopRule } from "./bulk.ts";
@@ -173,17 +173,17 @@ function lineOf({ action, found }: ResolvedAction): Text {
   return say`${tool} ${targetId} (${own(outcome)}${made}), idempotencyKey ${idempotencyKey}: ${finding}`;
 }
 
-function rowOf({ action, found }: ResolvedAction, ctx: ToolContext): ResolvedRow {
+function rowOf({ action, found }: ResolvedAction, reader: Reader): ResolvedRow {
   const { tool, idempotencyKey, targetId } = action;
   const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
-  return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, agentReader(ctx)) };
+  return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, reader) };
 }
 
 /** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
 export async function resolveActions(
   args: ResolveArguments,
   ctx: ToolContext,
-): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
+): Promise<ToolResult<{ readonly results: readonly object[] }>> {
   const { idempotencyKey: key } = args;
   if (key !== undefined && args.cursor !== undefined) parsePosition(args.cursor, key);
   const selected = await selectActions(args, ctx);
@@ -244,7 +244,7 @@ async function resultOf(
   stopRule: StopRule,
   { idempotencyKey: key }: ResolveArguments,
   ctx: ToolContext,
-): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
+): Promise<ToolResult<{ readonly results: readonly object[] }>> {
   const outcomes = resolved.map(({ found }) => found.outcome);
   const unresolved = resolved.flatMap(({ found }) => (found.isWorthRepeating ? found : []));
   const failures = unresolved.flatMap(({ failure }) => failure ?? []);
@@ -259,8 +259,9 @@ async function resultOf(
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
   const shown = resolved.slice(0, MAX_ROWS);
   return await bulkResult(
-    { results: shown.map((each) => rowOf(each, ctx)) },
+    { results: shown },
     {
+      fields: (reader) => ({ results: shown.map((each) => rowOf(each, reader)) }),
       counts: summaryOf(outcomes),
       ...{ failures, mayContinue, promise: PROMISE },
       nextStep: () => (unresolved.length > 0 ? nextStep : undefined),

@@ -3,17 +3,16 @@ import type { ActionDescriptor } from "../../actions/actions.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { countPart, formatCount } from "../../core/counts.ts";
-import { say, type Text } from "../../core/text.ts";
-import { formatToken, quote } from "../../core/untrusted-text.ts";
+import { countPart, tallyText } from "../../core/counts.ts";
+import { join, say, type Text } from "../../core/text.ts";
 import { MAX_JOBS } from "../arguments.ts";
-import type { ConfirmationPrompt } from "../define-tool.ts";
-import { giveUpReason } from "../describe/job.ts";
+import { type GiveUpReason, giveUpReason } from "../describe/job.ts";
 import { BROKEN_LIST } from "../pages.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { mapConcurrently, readJob, readState, stateSuffix } from "./batch.ts";
+import { readJob, readState } from "./batch.ts";
 import { type Bulk, type BulkRow, createStopRule, type SingleResult } from "./bulk.ts";
-import { findJobs, MAX_READ } from "./find-jobs.ts";
+import { confirmJobs } from "./confirming.ts";
+import { type FoundJobs, findJobs, isInPeriod, isSince, MAX_READ } from "./find-jobs.ts";
 import { findKnownRetry, readJobHistory } from "./job-history.ts";
 import { retryTraits } from "./retrying.ts";
 
@@ -22,6 +21,7 @@ export interface RetryManyArguments {
   readonly jobIds?: readonly string[];
   readonly workspaceId?: string;
   readonly createdSince?: string;
+  readonly createdBefore?: string;
   /** The code of the failure. */
   readonly failureCode?: string;
   /** Maximum number of jobs that a filter selects (default 50). */
@@ -34,12 +34,10 @@ export interface RetryManyArguments {
 
 /** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
 export const ALREADY_RETRIED = "ALREADY_RETRIED";
-/** Code for a job that is skipped because `adviseJob` gives up on it. */
-export const GIVEN_UP = "GIVEN_UP";
 
-const givenUpRow = ({ id, state }: Job, note: string): BulkRow => ({
-  ...{ id, outcome: "not sent" },
-  cells: { jobId: id, outcome: "not sent", state, code: GIVEN_UP, note },
+const givenUpRow = ({ id, state }: Job, { code, note }: GiveUpReason): BulkRow => ({
+  ...{ id, outcome: "not sent", note },
+  cells: { jobId: id, outcome: "not sent", state, code },
 });
 
 /** A job of a call; `job` if it was read already. */
@@ -58,27 +56,52 @@ export interface Selection {
   readonly remaining: number;
   /** A sentence if not all jobs were read. */
   readonly missingText?: Text | false;
+  /** Why the filter selects no job; undefined if that is obvious. */
+  readonly noneText?: Text | undefined;
+}
+
+/** "2 FAILED jobs are not retryable (INPUT_ROWS_INVALID)." `failed`: the jobs of the period that failed. */
+function explainNone(failed: readonly Job[], { retries }: FoundJobs, code: string | undefined): Text {
+  const codesOf = (jobs: readonly Job[]): Text => tallyText(jobs.map(({ failure }) => failure?.code ?? "NO_CODE"));
+  if (failed.length === 0) return say`No job of this period FAILED.`;
+  const matching = failed.filter(({ failure }) => code === undefined || failure?.code === code);
+  if (matching.length === 0) return say`No failure of this period has the code ${code}. There are: ${codesOf(failed)}.`;
+  const final = matching.filter(({ failure }) => failure?.retryable !== true);
+  const retried = matching.filter(({ id }) => retries.retryOf(id) !== undefined).length;
+  return join([
+    final.length > 0 && say`Not retryable: ${codesOf(final)}.`,
+    retried > 0 && say`${countPart(retried, "job was", "jobs were")} retried before.`,
+  ]);
 }
 
 /** Selects the named jobs, or the failed jobs that match the filter and were not retried. Throws Failure. */
 export async function selectJobs(
-  { jobIds, workspaceId = "", createdSince, failureCode, limit = MAX_JOBS }: RetryManyArguments,
+  { jobIds, workspaceId = "", createdSince, createdBefore, failureCode, limit = MAX_JOBS }: RetryManyArguments,
   ctx: ToolContext,
 ): Promise<Selection> {
   if (jobIds) return { jobs: [...new Set(jobIds)].map((id) => ({ id })), givenUp: [], retries: [], remaining: 0 };
-  const filter = { createdSince, failure: failureCode, unretried: true };
+  const period = { createdSince, createdBefore };
+  const filter = { ...period, failure: failureCode, unretried: true };
   // The progress of the call counts retries and new jobs.
   const reading = { ...ctx, report: () => undefined };
   const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, reading);
   const jobs = found.data.filter(({ retryOfBatchId }) => retryOfBatchId === null);
   const byId = new Map(found.jobs.map((job) => [job.id, job]));
-  const isRetryOfMatch = ({ id, retryOfBatchId: earlier, createdAt }: Job): boolean =>
-    earlier !== null &&
-    found.retries.retryOf(id) === undefined &&
-    Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
-    (failureCode === undefined || byId.get(earlier)?.failure?.code === failureCode);
+  const isRetryOfMatch = ({ id, retryOfBatchId, createdAt }: Job): boolean => {
+    if (retryOfBatchId === null || found.retries.retryOf(id) !== undefined) return false;
+    const earlier = byId.get(retryOfBatchId);
+    return (
+      isSince(createdAt, createdSince) &&
+      (createdBefore === undefined || (earlier !== undefined && isInPeriod(earlier, period))) &&
+      (failureCode === undefined || earlier?.failure?.code === failureCode)
+    );
+  };
   const isMissing = found.ended !== undefined || found.page.hasMore;
+  const failed = found.jobs.filter(
+    (job) => job.state === "FAILED" && job.retryOfBatchId === null && isInPeriod(job, period),
+  );
   return {
+    noneText: jobs.length === 0 && found.givenUp.length === 0 ? explainNone(failed, found, failureCode) : undefined,
     jobs: jobs.slice(0, limit).map((job) => ({ id: job.id, job })),
     givenUp: found.givenUp
       .filter(({ job }) => job.retryOfBatchId === null)
@@ -128,32 +151,20 @@ export async function findSkippedRow(
         return undefined;
       });
   const job = known ?? answer?.value.data;
-  const note = job && giveUpReason(job, await readJobHistory(job, ctx));
-  return job && note !== undefined ? givenUpRow(job, note) : undefined;
-}
-
-/** Reads the jobs that would be restarted, and builds one question for all of them; returns undefined if there are none. */
-async function prepareRestartConfirmation(
-  args: RetryManyArguments,
-  ctx: ToolContext,
-): Promise<ConfirmationPrompt | undefined> {
-  const named = await mapConcurrently(args.jobIds ?? [], async (jobId) => {
-    if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
-    if (await findSkippedRow({ id: jobId }, args, { ctx, stopRule: createStopRule() })) return undefined;
-    const state = await readState(jobId, ctx);
-    return state === undefined ? undefined : `${formatToken(jobId)}${stateSuffix(state)}`;
-  });
-  if (named.length === 0) return undefined;
-  const what = `Run ${formatCount(named.length, "job")} again from the start?`;
-  const text = `${what} Their finished stages are discarded: ${named.join(", ")}. The reason given: ${quote(args.reason)}`;
-  return { text, resourceVersion: undefined };
+  const reason = job && giveUpReason(job, await readJobHistory(job, ctx));
+  return reason && givenUpRow(job, reason);
 }
 
 /** Returns the one question for all jobs that would be restarted; undefined unless `retryMode` is RESTART. */
 export const confirmRestarts = (args: RetryManyArguments) =>
   args.retryMode === "RESTART"
-    ? {
-        actions: (args.jobIds ?? []).map((jobId) => actionOf(jobId, args)),
-        prepare: (ctx: ToolContext) => prepareRestartConfirmation(args, ctx),
-      }
+    ? confirmJobs({
+        reason: args.reason,
+        actions: new Map(args.jobIds?.map((jobId) => [jobId, actionOf(jobId, args)])),
+        async stateOf(id, ctx) {
+          const skipped = await findSkippedRow({ id }, args, { ctx, stopRule: createStopRule() });
+          return skipped ? undefined : await readState(id, ctx);
+        },
+        question: (jobs) => `Run ${jobs} again from the start? Their finished stages are discarded`,
+      })
     : undefined;
