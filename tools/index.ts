@@ -2,6 +2,7 @@
 // npm run fix generates all other lists of tools from this one.
 import type { Tool } from "../src/toolkit/define-tool.ts";
 import { cancelJob } from "./cancel-job.ts";
+import { cancelJobs } from "./cancel-jobs.ts";
 import { downloadAsset } from "./download-asset.ts";
 import { findDistrict } from "./find-district.ts";
 import { getCapabilities } from "./get-capabilities.ts";
@@ -59,6 +60,7 @@ export const tools: readonly Tool[] = [
   runJob,
   runJobs,
   retryJobs,
+  cancelJobs,
   waitForJobs,
   saveTable,
   showJob,

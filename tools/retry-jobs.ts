@@ -47,7 +47,7 @@ const input = z
     workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
     createdSince: jobFilter.createdSince,
     createdBefore: jobFilter.createdBefore,
-    failureCode: z.string().max(256).describe("Only failures with this code.").optional(),
+    failureCode: z.string().max(256).describe("Only this code.").optional(),
     limit: z.int().min(1).max(MAX_JOBS).describe(`Default ${MAX_JOBS}.`).optional(),
     retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
     reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),

@@ -106,7 +106,7 @@ export const COMMANDS = {
       ...JSON_FLAG,
       ...EMULATOR_FLAG,
       "--timeout SECONDS": `stop after this time (default: ${CALL_LIMIT_SECONDS} s, and the end of a request in flight)`,
-      "--yes": "run cancel_job and RESTART without asking for confirmation",
+      "--yes": "run cancel_job, cancel_jobs and RESTART without asking for confirmation",
     },
     examples: [
       ["mic-mcp call rank_divisions level=district by=mandalCount limit=5", "the five districts with the most mandals"],

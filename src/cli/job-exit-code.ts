@@ -19,6 +19,7 @@ const DEFAULT_WAIT_SECONDS: Readonly<Partial<Record<ToolName, number>>> = {
   run_job: LONG_WAIT_SECONDS,
   run_jobs: LONG_WAIT_SECONDS,
   retry_jobs: LONG_WAIT_SECONDS,
+  cancel_jobs: LONG_WAIT_SECONDS,
   wait_for_jobs: LONG_WAIT_SECONDS,
   submit_job: 0,
   retry_job: 0,
@@ -28,9 +29,11 @@ const DEFAULT_WAIT_SECONDS: Readonly<Partial<Record<ToolName, number>>> = {
 
 /** States and outcomes of success. "rejected" is a resolved action; a rejected retry has a code instead. */
 const SUCCESSFUL: ReadonlySet<string> = new Set(["SUCCEEDED", "resolved", "rejected"]);
+/** Those of a job that was to be canceled. */
+const CANCELED: ReadonlySet<string> = new Set(["CANCELLED", "ALREADY_CANCELLED"]);
 /** States of a row for which the next identical call submits the job, and outcomes of actions that this call may resolve. */
 const CONTINUABLE: ReadonlySet<string> = new Set([
-  ...["WAITING_SCAN", "NOT_READ", "not sent"],
+  ...["WAITING_SCAN", "NOT_READ", "not sent", "requested"],
   ...["still unknown", "in progress"],
 ]);
 
@@ -56,7 +59,8 @@ export function exitCodeOfResult(
   // A job that is only read, or only submitted, may be in any state.
   if (!isWait && effect === "read") return otherwise;
   const states = statesOf(structured);
-  if (!states.every((state) => SUCCESSFUL.has(state) || CONTINUABLE.has(state) || isUnended(state)))
+  const successful = name === "cancel_jobs" ? CANCELED : SUCCESSFUL;
+  if (!states.every((state) => successful.has(state) || CONTINUABLE.has(state) || isUnended(state)))
     return UNSUCCESSFUL;
   // retry_jobs selects a limited number of jobs.
   const isLimited =

@@ -25,6 +25,7 @@ const OPERATIONS: Readonly<Partial<Record<ToolName, readonly Endpoint[]>>> = {
   run_jobs: RUN,
   // Without the job's version as an argument, the call reads the job first.
   cancel_job: [getMicJob, cancelMicJob],
+  cancel_jobs: [getMicJob, cancelMicJob],
   retry_jobs: [getMicJob, retryMicJob],
   wait_for_jobs: [getMicJob],
   show_job: [getMicJob],

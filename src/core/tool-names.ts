@@ -25,6 +25,7 @@ export const TOOL_NAMES = [
   "run_job",
   "run_jobs",
   "retry_jobs",
+  "cancel_jobs",
   "wait_for_jobs",
   "save_table",
   "show_job",

@@ -53,14 +53,14 @@ export const longWaitSeconds = z
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe("Leave out. New (8+ characters): runs again. Earlier: resumes.")
+    .describe("Leave out. New: runs again. Earlier: resumes.")
     .optional(),
 });
 
 // Descriptions of arguments that several tools have.
 export const cursorText = "Previous page.nextCursor.";
 export const parameterValuesText = "As get_recipe's schema requires.";
-export const reasonText = "Why, in a sentence.";
+export const reasonText = "Why, briefly.";
 export const retryModeText = "SAFE_RESUME keeps finished stages. RESTART discards them: ask the user first.";
 
 /** Each agent pays for tools/list in each session. These keywords help no model to write a call; the server checks them in any case. */
@@ -85,9 +85,9 @@ const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
   states: "Only these states.",
   window: "Period of the quotas.",
   until: "Default: all.",
-  createdSince: "Date or time (UTC).",
-  createdBefore: "Date or time (UTC).",
-  updatedSince: "Date or time (UTC).",
+  createdSince: "Date or time.",
+  createdBefore: "Date or time.",
+  updatedSince: "Date or time.",
   source: "Tool to call.",
 };
 

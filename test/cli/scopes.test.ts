@@ -31,7 +31,7 @@ test("a read-only client gets a line MIC_TOOLS=…; with this line, call lists e
   const granted = SCOPES.filter((scope) => scope.endsWith(":read"));
   const { env, type } = await userForTest(20, undefined, granted);
   const writing = ["register_input", "submit_job", "cancel_job", "retry_job", "request_file_processing"];
-  const others = [...writing, "run_job", "run_jobs", "retry_jobs"];
+  const others = [...writing, "run_job", "run_jobs", "retry_jobs", "cancel_jobs"];
   const { code, ok, detail, fix } = await doctor(env);
   expect({ code, ok }).toEqual({ code: 0, ok: true });
   expect(detail).toContain(` lacks mic.inputs:write, mic.jobs:run, mic.jobs:cancel, and cannot use ${others[0]}, `);
@@ -57,18 +57,23 @@ test("tools of several operations need exactly the scopes that doctor assumes", 
   );
   const referenceId = user.service.emulator.fileIds[FILE.waitsForScan];
   const job = { recipeVersionId, parameterValues };
-  const callsOf = (jobId: string, pausedJobId: string) => ({
+  const callsOf = (jobId: string, pausedJobId: string, otherJobId: string) => ({
     run_job: { ...job, inputs: [{ port: inputBindings[0]?.port, referenceId }] },
     run_jobs: { ...job, port: inputBindings[0]?.port, files: [referenceId] },
     retry_jobs: { jobIds: [jobId], retryMode: "SAFE_RESUME", reason: "a test" },
     wait_for_jobs: { jobIds: [jobId] },
     cancel_job: { jobId: pausedJobId, reason: "a test" },
+    cancel_jobs: { jobIds: [otherJobId], reason: "a test" },
   });
   /** The exit codes with all scopes. */
   const codes = new Map<string, number>();
   for (const missing of [undefined, ...SCOPES]) {
     scopes.splice(0, scopes.length, ...SCOPES);
-    const calls = callsOf(await user.job(FILE.failsRetryably), await user.job(FILE.pauses));
+    const calls = callsOf(
+      await user.job(FILE.failsRetryably),
+      await user.job(FILE.pauses),
+      await user.job(FILE.pauses),
+    );
     scopes.splice(0, scopes.length, ...SCOPES.filter((scope) => scope !== missing));
     const { fix = `MIC_TOOLS=${TOOL_NAMES.join(",")}` } = await doctor(user.env);
     const usable = fix.slice("MIC_TOOLS=".length).split(",");

@@ -67,8 +67,8 @@ test("tools use the default workspace if no workspaceId is given, and require a 
 });
 
 const ESSENTIALS = words(`
-  download_asset list_recipes get_recipe list_jobs get_job cancel_job get_usage find_district
-  rank_divisions resolve_actions run_job run_jobs retry_jobs wait_for_jobs save_table`);
+  download_asset list_recipes get_recipe list_jobs get_job get_usage find_district
+  rank_divisions resolve_actions run_job run_jobs retry_jobs cancel_jobs wait_for_jobs save_table`);
 const WRITE_TOOLS = [...POST_TOOLS, "download_asset", "save_table"];
 const toolsIn = (...names: readonly string[]) => TOOL_NAMES.filter((name) => names.includes(name));
 const without = (names: readonly string[], removed: readonly string[]) =>

@@ -23,7 +23,12 @@ const waitsOf = async ({ service }: Bench): Promise<Args> => {
   return { jobIds: (await Promise.all(jobs)).map(({ id }) => id), waitSeconds: 0 };
 };
 
-const ARGUMENTS = { run_jobs: batchOf, retry_jobs: retriesOf, wait_for_jobs: waitsOf };
+const cancellationsOf = async ({ service }: Bench): Promise<Args> => {
+  const jobs = [1, 2, 3, 4, 5, 6].map(() => submitJob(service, FILE.succeeds));
+  return { jobIds: (await Promise.all(jobs)).map(({ id }) => id), reason: "No longer needed", waitSeconds: 0 };
+};
+
+const ARGUMENTS = { cancel_jobs: cancellationsOf, run_jobs: batchOf, retry_jobs: retriesOf, wait_for_jobs: waitsOf };
 
 const quota = { kind: "status", status: 429, code: "QUOTA_EXHAUSTED", retryable: true, retryAfterSeconds: 9_000 };
 const outage = { kind: "status", status: 503, code: "DOWN", retryable: true, retryAfterSeconds: 3_600 };
@@ -41,6 +46,8 @@ describeLatestRevision((bench) => {
     ["run_jobs", "createMicJob", forbidden, "forbidden", "5 files"],
     ["retry_jobs", "retryMicJob", quota, "rate_limited", "6 jobs"],
     ["retry_jobs", "retryMicJob", unauthorized, "unauthorized", "6 jobs"],
+    ["cancel_jobs", "cancelMicJob", quota, "rate_limited", "6 jobs"],
+    ["cancel_jobs", "cancelMicJob", forbidden, "forbidden", "6 jobs"],
     ["wait_for_jobs", "getMicJob", quota, "rate_limited", "6 jobs"],
     ["wait_for_jobs", "getMicJob", outage, "upstream_unavailable", "6 jobs"],
     ["wait_for_jobs", "getMicJob", unauthorized, "unauthorized", "6 jobs"],

@@ -48,6 +48,13 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
       return { jobIds: [(await createFailedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };
     },
   },
+  cancel_jobs: {
+    required: ["jobIds", "reason"],
+    isWrite: true,
+    async call({ submitNewJob }) {
+      return { jobIds: [(await submitNewJob()).id], reason: "An example", waitSeconds: 0 };
+    },
+  },
   wait_for_jobs: { required: ["jobIds"], call: ({ failedJobId }) => ({ jobIds: [failedJobId] }) },
   save_table: {
     required: ["source", "arguments", "fileName"],

@@ -15,7 +15,6 @@ const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
   "get_recipe",
   "list_jobs",
   "get_job",
-  "cancel_job",
   "get_usage",
   "find_district",
   "rank_divisions",
@@ -23,6 +22,7 @@ const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
   "run_job",
   "run_jobs",
   "retry_jobs",
+  "cancel_jobs",
   "wait_for_jobs",
   "save_table",
 ]);

@@ -3,6 +3,7 @@
 
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
+import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
@@ -14,10 +15,11 @@ import { isJobInProgress, stagePositionText, TERMINAL_STATES } from "../describe
 import { describeOperation, operationStatus } from "../describe/operation.ts";
 import { pollResource } from "../polling.ts";
 import { type ActionResult, type Describe, type ReadAnswer, resourceResult, type ToolResult } from "../results.ts";
-import { runAction } from "../run-action.ts";
+import { type ActionArguments, runAction } from "../run-action.ts";
 import { problemText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { readJob, readOffer } from "./batch.ts";
+import { readJob, readOffer, readState } from "./batch.ts";
+import { confirmJobs } from "./confirming.ts";
 import { describeJobWith, findRetry, readRecorded } from "./job-history.ts";
 import { readOrigin } from "./origins.ts";
 
@@ -74,11 +76,10 @@ export async function prepareJobConfirmation(
   return { text: sentences.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };
 }
 
-interface CancelArguments {
+interface CancelArguments extends ActionArguments {
   readonly jobId: string;
   readonly reason: string;
   readonly resourceVersion?: number;
-  readonly idempotencyKey?: string;
 }
 
 export const cancelTraits: TraitsOf<typeof cancelMicJob> = {
@@ -94,6 +95,7 @@ export function rejectEndedJob({ id, state }: Job): void {
   if (!TERMINAL_STATES.has(state)) return;
   throw new Failure({
     kind: "conflict",
+    code: `ALREADY_${state}`,
     message: say`Job ${id} was not canceled: it is already ${state}.`,
     retryable: false,
     sideEffect: "none",
@@ -180,6 +182,44 @@ export async function requestCancellation(args: CancelArguments, ctx: ToolContex
   }
 }
 
+/** Waits for the operation of a cancellation, and returns it and the job. Throws Failure. */
+export async function followCancellation(
+  jobId: string,
+  operationId: string,
+  waitSeconds: number,
+  ctx: ToolContext,
+): Promise<{ readonly operation: Operation; readonly answer: ReadAnswer<Job> }> {
+  const reading = { endpoint: getMicPublicOperation, path: { operationId }, waitSeconds, status: operationStatus };
+  const onRead = ({ state }: Operation) => ctx.report({ progress: 0, message: `cancellation ${state}` });
+  const { value } = await pollResource(reading, ctx, onRead);
+  return { operation: value.data, answer: await readJob(jobId, ctx) };
+}
+
+interface CancelManyArguments {
+  readonly jobIds: readonly string[];
+  readonly reason: string;
+  /** The key of each cancellation is derived from this key. */
+  readonly idempotencyKey?: string;
+}
+
+/** Returns the one question for all jobs that have not ended. */
+export const confirmCancellations = ({ jobIds, reason, idempotencyKey: key }: CancelManyArguments) =>
+  confirmJobs({
+    reason,
+    actions: new Map(
+      jobIds.map((jobId) => {
+        const explicitKey = key === undefined ? undefined : deriveStepKey(key, jobId);
+        const action = { tool: "cancel_job", arguments: { jobId, reason }, traits: cancelTraits, explicitKey };
+        return [jobId, { ...action, isDerivedKey: true }];
+      }),
+    ),
+    async stateOf(jobId, ctx) {
+      const state = await readState(jobId, ctx);
+      return state !== undefined && TERMINAL_STATES.has(state) ? undefined : state;
+    },
+    question: (jobs) => `Cancel ${jobs}? Their finished work is discarded`,
+  });
+
 /** Returns the job; without a wait, or if the job cannot be read, returns the operation. Throws Failure. */
 export async function cancelJob(
   args: CancelArguments,
@@ -189,12 +229,8 @@ export async function cancelJob(
   const requested = await requestCancellation(args, ctx);
   const { action, isStored, replay, createdId, requestId } = requested;
   if (waitSeconds === 0 && !isStored) return requested;
-  const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
   try {
-    const onRead = ({ state }: Operation) => ctx.report({ progress: 0, message: `cancellation ${state}` });
-    const { value } = await pollResource({ ...reading, status: operationStatus }, ctx, onRead);
-    const operation = value.data;
-    const answer = await readJob(args.jobId, ctx);
+    const { operation, answer } = await followCancellation(args.jobId, requested.data.id, waitSeconds, ctx);
     const describe: Describe<Job> = async (job, readAt) => {
       const { isRoutine, ...description } = await describeJobWith(ctx)(job, readAt);
       if (operation.state === "SUCCEEDED") return { ...description, isRoutine };

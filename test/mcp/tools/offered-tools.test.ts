@@ -55,7 +55,7 @@ test("the annotations match the effects of each tool and do not contradict each 
     const isRead = ![...POST_TOOLS, "download_asset", "save_table"].includes(name);
     expect(annotations, name).toMatchObject({
       readOnlyHint: isRead,
-      destructiveHint: ["cancel_job", "retry_job", "retry_jobs", "resolve_actions"].includes(name),
+      destructiveHint: ["cancel_job", "cancel_jobs", "retry_job", "retry_jobs", "resolve_actions"].includes(name),
       idempotentHint: isRead,
       openWorldHint: true,
     });

@@ -104,7 +104,11 @@ const recordCancelJob: Scenario = async (recorder) => {
   await recorder.record("The cancellation has ended", canceled);
   const finishedJob = await submitJob(service, FILE.succeeds);
   await watchJob(service, finishedJob.id);
-  await recorder.record("The job has ended", { jobId: finishedJob.id, reason: "Too late" }, "conflict");
+  await recorder.record(
+    "The job has ended",
+    { jobId: finishedJob.id, reason: "Too late" },
+    "conflict ALREADY_SUCCEEDED",
+  );
   const changedJob = await submitJob(service, FILE.succeeds);
   service.clock.advance(1_000);
   const outdated = { jobId: changedJob.id, reason: "x", resourceVersion: 1 };

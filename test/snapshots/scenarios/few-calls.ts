@@ -112,6 +112,25 @@ const recordRetryJobs: Scenario = async (recorder) => {
   await recorder.recordUnconfigured({ jobIds, ...resume });
 };
 
+const recordCancelJobs: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const reason = "The files were replaced";
+  const submitJobId = async (file: number) => (await submitJob(service, file)).id;
+  const succeeded = (await runJobToEnd(service, FILE.succeeds)).id;
+  const paused = await submitJobId(FILE.pauses);
+  service.clock.advance(60_000);
+  const jobIds = [paused, await submitJobId(FILE.succeeds), succeeded, "micjob_none"];
+  const all = { jobIds, reason };
+  await recorder.record("Requested", { ...all, waitSeconds });
+  service.clock.advance(60_000);
+  await recorder.record("The same call again: how they ended", { ...all, waitSeconds: 1 });
+  const more = [await submitJobId(FILE.succeeds), await submitJobId(FILE.succeeds)];
+  await injectLostOutcome(recorder, "cancelMicJob");
+  await recorder.record("An outcome is unknown", { jobIds: more, reason, waitSeconds });
+  await recorder.record("Invalid arguments", { jobIds: [], reason: "" }, "invalid_arguments LENGTH TOO_SMALL");
+  await recorder.recordUnconfigured(all);
+};
+
 const recordWaitForJobs: Scenario = async (recorder) => {
   const { service } = recorder;
   const succeeded = await runJobToEnd(service, FILE.succeeds);
@@ -156,6 +175,7 @@ export const fewCallsScenarios = {
   run_job: recordRunJob,
   run_jobs: recordRunJobs,
   retry_jobs: recordRetryJobs,
+  cancel_jobs: recordCancelJobs,
   wait_for_jobs: recordWaitForJobs,
   resolve_actions: recordResolveActions,
 } as const;
