@@ -68,7 +68,8 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 const MAX_UNKNOWN = 20;
 const MAX_NAME = 200;
 
-const UNKNOWN = "UNKNOWN_ARGUMENT";
+/** The start of the refusal of an argument whose exact name is clear. */
+const USE = "unknown argument; use ";
 
 function valueAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (key === undefined) return value;
@@ -130,16 +131,16 @@ function unknownErrors(
     const targets = nearMissTargets(tool, key, known);
     const other = targets.find((each) => valueAt(given, [each]) !== undefined);
     const way = new Map(Object.entries(OTHER_WAYS[tool] ?? {})).get(key);
-    const remedy =
+    const message =
       other !== undefined
-        ? `remove it, because ${other} is also given`
+        ? `unknown argument; remove it, because ${other} is also given`
         : targets.length > 0
-          ? `use ${joinWithOr(targets)}`
-          : `${way === undefined ? "" : `${way}; `}known: ${known.join(", ")}`;
+          ? `${USE}${joinWithOr(targets)}`
+          : `unknown argument; ${way === undefined ? "" : `${way}; `}known: ${known.join(", ")}`;
     return {
       pointer: jsonPointer([...path, excerpt(key, MAX_NAME)]),
-      code: UNKNOWN,
-      message: `unknown argument; ${remedy}`,
+      code: "UNKNOWN_ARGUMENT",
+      message,
     };
   });
 }
@@ -191,14 +192,16 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
 /** Arguments that take the ids of files. `referenceId` also takes ids of other kinds. */
 const FILE_ARGUMENTS: ReadonlySet<string> = new Set(["referenceId", "files"]);
 
+/** Codes of an id that a call lacks, or has in a wrong form. */
+const NO_ID: ReadonlySet<string> = new Set(["REQUIRED", "INVALID_FORMAT", "LENGTH"]);
+
 /** Returns where the id comes from that a call lacks, or has in a wrong form. An id under another name is not lacking. */
 function findAdvice(fieldErrors: readonly FieldError[]): Text | undefined {
-  if (fieldErrors.some(({ code }) => code === UNKNOWN)) return undefined;
+  if (fieldErrors.some(({ message }) => message.startsWith(USE))) return undefined;
   const kinds = fieldErrors.flatMap(({ pointer, code }) => {
-    const [, name = "", item] = /([^/]+?)(\/\d+)?$/.exec(pointer) ?? [];
-    const isList = name === "files" || name.endsWith("Ids");
-    if (isList !== (item !== undefined) && code !== "REQUIRED") return [];
-    return idKindOf(FILE_ARGUMENTS.has(name) ? "assetId" : name) ?? [];
+    const [name = ""] = /[^/]+(?=(?:\/\d+)?$)/.exec(pointer) ?? [];
+    const isFile = FILE_ARGUMENTS.has(name) && code === "INVALID";
+    return (isFile || NO_ID.has(code) ? idKindOf(FILE_ARGUMENTS.has(name) ? "assetId" : name) : undefined) ?? [];
   });
   return kinds[0]?.find;
 }

@@ -31,10 +31,13 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   referenceId: ["assetId"],
   assetId: ["referenceId"],
   fileId: ["referenceId", "assetId"],
+  file: ["referenceId", "assetId", "files"],
   fileIds: ["files"],
   referenceIds: ["files"],
   versionId: ["recipeVersionId"],
   recipeVersionId: ["versionId"],
+  recipe: ["recipeVersionId", "versionId"],
+  parameters: ["parameterValues"],
 };
 
 const MAX_URL_LENGTH = 4096;
@@ -185,16 +188,19 @@ const readObject: Rule = (value, { schema, notes }) => {
   return isJsonObject(schema["properties"]) ? toExactObject(object, schema, notes) : object;
 };
 
-/** The inputs of run_job as an object: the id of a file or an input for each port. */
+/** The inputs of run_job as ids of files or inputs, or as an object with the id for each port. */
 function readPorts(value: unknown, { schema }: Field): unknown {
   const properties = schemaOf(schemaOf(schema["items"])["properties"]);
-  if (!isJsonObject(value) || !Object.hasOwn(properties, "port") || !Object.hasOwn(properties, "referenceId"))
-    return value;
+  if (!Object.hasOwn(properties, "port") || !Object.hasOwn(properties, "referenceId")) return value;
+  const ids = Array.isArray(value) ? value : [value];
+  if (ids.every((id) => isFileId(id) || isInputId(id)))
+    return ids.map((id) => ({ [isInputId(id) ? "inputId" : "referenceId"]: id }));
+  if (!isJsonObject(value)) return value;
   const entries = Object.entries(value);
   const isPort = ([name, id]: readonly [string, unknown]): boolean =>
     typeof id === "string" && !Object.hasOwn(properties, name) && !Object.hasOwn(ALIASES, name);
   if (entries.length === 0 || !entries.every(isPort)) return value;
-  return entries.map(([port, id]) => ({ port, [/^\s*micinput_/i.test(String(id)) ? "inputId" : "referenceId"]: id }));
+  return entries.map(([port, id]) => ({ port, [isInputId(id) ? "inputId" : "referenceId"]: id }));
 }
 
 /** A repeated id means one thing: no file runs twice. */
@@ -246,6 +252,7 @@ const toExactValue = (value: unknown, field: Field): unknown =>
   (RULES[String(field.schema["type"])] ?? []).reduce((exact, rule) => rule(exact, field), value);
 
 const isFileId = (value: unknown): boolean => typeof value === "string" && /^\s*dev(sign)?file_/i.test(value);
+const isInputId = (value: unknown): boolean => typeof value === "string" && /^\s*micinput_/i.test(value);
 
 /** run_job: the id of a file as `inputId` is its `referenceId`, because the call registers files. */
 function renameFileId(name: string, value: unknown, properties: Arguments): string {

