@@ -9,6 +9,7 @@ import { formatRecordTable } from "../src/core/table.ts";
 import { join, own, say, type Text } from "../src/core/text.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
+import type { Table } from "../src/toolkit/csv.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
 import { type FoundJobs, findJobs, type JobFilter, jobFilter, MAX_READ } from "../src/toolkit/jobs/find-jobs.ts";
@@ -17,7 +18,6 @@ import { type Retries, readRetries } from "../src/toolkit/jobs/retries.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { BROKEN_LIST, leftOutText, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
-import type { Table } from "../src/toolkit/save-rows.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 

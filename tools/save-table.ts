@@ -6,9 +6,9 @@ import { jsonObject } from "../src/contract/json.ts";
 import { invalidArguments } from "../src/core/failure.ts";
 import { join, say } from "../src/core/text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import type { SavedRows } from "../src/toolkit/files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
-import { assertFileNameFree, describeSaved, type SavedRows, saveRows } from "../src/toolkit/save-rows.ts";
 import { listDistricts } from "./list-districts.ts";
 import { listJobs } from "./list-jobs.ts";
 import { rankDivisions } from "./rank-divisions.ts";
@@ -34,10 +34,10 @@ export const saveTable = defineTool({
     arguments: jsonObject.describe("Arguments of that call."),
     fileName: fileNameSchema.describe("For example jobs.csv."),
   }),
-  output: outputs.answer<SavedRows>({ rows: outputs.integer }, { nextStep: outputs.object }),
+  output: outputs.answer<SavedRows["data"]>({ rows: outputs.integer }, { nextStep: outputs.object }),
   async run({ source: tool, arguments: given, fileName }, ctx) {
     if (!ctx.isOffered(tool)) throw invalidArguments(say`save_table was not called: ${tool} is not offered here.`);
-    await assertFileNameFree(ctx, fileName);
+    await ctx.files.assertNameFree(fileName);
     const listing = SOURCES[tool];
     const isInWorkspace = Object.hasOwn(listing.toExact(given).arguments, "workspaceId");
     const takesDefault = listing.argumentNames.includes("workspaceId") && ctx.workspaceId !== undefined;
@@ -45,14 +45,16 @@ export const saveTable = defineTool({
     const table = await listing.tabulate?.(args, ctx);
     if (!table) throw new Error(`${tool} lists no table`);
     const { fields, lines, drift, rest } = table;
-    const { saved, file } = await saveRows(ctx, fileName, table, { tool, arguments: args });
+    const saved = await ctx.files.saveRows(fileName, table, { tool, arguments: args });
     const nextStep = rest && {
       tool: ctx.tool,
       arguments: { source: tool, arguments: rest, fileName: continuationFileName(fileName) },
       why: say`saves the rest to a file of its own`,
     };
-    const [sentence, line] = describeSaved(saved);
-    const summary = join([table.summary, sentence]);
-    return toolResult({ ...saved, ...fields }, { summary, nextStep, lines: [line, ...lines], drift, file });
+    const summary = join([table.summary, saved.sentence]);
+    return toolResult(
+      { ...saved.data, ...fields },
+      { summary, nextStep, lines: [...saved.lines, ...lines], drift, file: saved.file },
+    );
   },
 });

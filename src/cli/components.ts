@@ -1,5 +1,5 @@
 // Creates what a server for one user and a deployment share: for the process, for one set of client credentials, for one caller.
-import { tools } from "../../tools/index.ts";
+import { tools as allTools } from "../../tools/index.ts";
 import { withActionTelemetry } from "../actions/action-telemetry.ts";
 import { createActionContext } from "../actions/actions.ts";
 import type { JournalHandle } from "../actions/journal-handle.ts";
@@ -20,6 +20,7 @@ import { checkToolNames, offeredTools } from "../mcp/tools/offered-tools.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { createRecipeOfferCache, createRetryCache } from "../toolkit/caches.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
 import { createCompletionProvider } from "../toolkit/resources/completion.ts";
 import { resources } from "../toolkit/resources/index.ts";
 import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
@@ -45,9 +46,10 @@ interface ProcessContextOptions extends ReturnType<typeof createLogging> {
 export function createProcessContext({ redactor, ...options }: ProcessContextOptions) {
   const { config, journal, log } = options;
   checkToolNames(config);
-  const offered = new Set<string>(offeredTools(tools, config).map(({ name }) => name));
+  const offered = new Set<string>(offeredTools(allTools, config).map(({ name }) => name));
   return {
     ...options,
+    tools: allTools,
     timing: systemTiming,
     actionContext: createActionContext({
       journal: journal.open,
@@ -100,7 +102,7 @@ interface RuntimeOptions
 
 /** Creates the runtime of one caller. Each call gets the caller's ports, so a tool cannot mix up callers. */
 export function createRuntime(
-  { config, log, timing, skills, telemetry }: Omit<ProcessContext, "transport" | "journal" | "actionContext">,
+  { config, log, timing, skills, telemetry, tools }: Omit<ProcessContext, "transport" | "journal" | "actionContext">,
   { identity, api, watching, redactor }: Omit<ApiConnection, "tokens">,
   { actions: ownActions, geography, files, hasJournal, knownFiles, ...runtimeOptions }: RuntimeOptions,
 ): Runtime {
@@ -113,16 +115,13 @@ export function createRuntime(
     offers: createRecipeOfferCache(),
     retries: createRetryCache(),
   };
-  const ownTools = files.kind === "links" ? tools.map((tool) => ({ ...tool, ...tool.withLinks })) : tools;
-  const offered = new Map<string, (typeof ownTools)[number]>(
-    offeredTools(ownTools, config).map((tool) => [tool.name, tool]),
-  );
+  const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
   return {
     ...runtimeOptions,
     version,
     config,
     workspaceId: identity.workspaceId,
-    tools: ownTools,
+    tools,
     offered,
     ports,
     resources: resources.filter(({ tool }) => offered.has(tool)),

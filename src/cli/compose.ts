@@ -1,6 +1,5 @@
 // Composes a server for one user: creates everything that a connection needs from a configuration.
 import { createActions } from "../actions/actions.ts";
-import { createDownloads } from "../api-client/downloads.ts";
 import { createTransport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
 import { createIdentity } from "../credentials/identity.ts";
@@ -10,6 +9,7 @@ import { createKeychainTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
+import { createFolderFiles } from "../toolkit/folder-files.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createApiConnection, createLogging, createProcessContext, createRuntime } from "./components.ts";
 import { createContainerNotice } from "./container-storage.ts";
@@ -58,7 +58,6 @@ export function compose(
     perMinute: config.geographyRate,
     shared: inProcess ? undefined : createUserSharedGeography(config, async () => identity.baseUrl()),
   });
-  const downloads = createDownloads(api);
   const containerNotice = createContainerNotice(config);
   const runtime = createRuntime(processContext, client, {
     actions: createActions(actionContext, {
@@ -69,7 +68,7 @@ export function compose(
     }),
     hasJournal: () => hasJournal(config),
     geography,
-    files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
+    files: createFolderFiles(config.downloadDir, api),
     knownFiles: files,
     taskIds: createSignedIdCodec(StartedJob, identity),
     confirmationCodec: undefined,

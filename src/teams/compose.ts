@@ -20,7 +20,7 @@ import { createAudit, createCallerTrace } from "./audit/audit.ts";
 import type { Auditor } from "./audit/rows.ts";
 import { callerId } from "./caller.ts";
 import { openDatabase } from "./database.ts";
-import { createLinkedFiles } from "./downloads/links.ts";
+import { createLinkedFiles, withLinkedFiles } from "./downloads/links.ts";
 import type { DatabaseFigures } from "./durability.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
 import { createRefusals } from "./frontend/refusals.ts";
@@ -72,6 +72,8 @@ export function composeTeams(deployment: Deployment) {
   const process = createProcessContext({ config, redactor, transport, journal, log, telemetry });
   const { timing, actionContext } = process;
   const { now } = timing;
+
+  const linkingTools = withLinkedFiles(process.tools);
 
   const teams = createTeams(database);
   const encryption = createEncryption(secretKeys);
@@ -139,6 +141,7 @@ export function composeTeams(deployment: Deployment) {
     const taskSubject = tokenSubjectOf(team?.name, caller);
     const callerProcess = {
       ...process,
+      tools: linkingTools,
       log: createCallerLog(log, redactor, labels),
       telemetry: telemetry?.forIdentity(labels),
     };

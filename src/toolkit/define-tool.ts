@@ -11,9 +11,9 @@ import type { ToolName } from "../core/tool-names.ts";
 import { checkArguments, toListedSchema } from "./arguments.ts";
 import { builtSchemas } from "./built-schemas.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
+import type { Table } from "./csv.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
-import type { Table } from "./save-rows.ts";
 import { type ExactArguments, toExactArguments, withNotes } from "./tolerant-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
 import type { ViewName } from "./views.ts";
@@ -77,8 +77,6 @@ export interface Tool extends SharedProperties {
   readonly isWrite: boolean;
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema | undefined;
-  /** The description and output schema that are listed instead if files are links. */
-  readonly withLinks?: Pick<Tool, "description" | "outputSchema">;
   inputSchema(): JsonSchema;
   /** The exact form of the arguments: a value that was not given is absent, and each value is under its own name. */
   toExact(args: Arguments): ExactArguments;
@@ -113,8 +111,6 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly output: Output<O>;
   /** Default: "geography" for an endpoint of the playground API, otherwise "jobs". */
   readonly toolsets?: readonly Toolset[];
-  /** The description and output that are listed instead if files are links. */
-  readonly withLinks?: { readonly description: string; readonly output: Output<O> };
   /** Completion values for a URI variable or a prompt argument, taken from the results. */
   readonly completions?: {
     readonly kind: CompletionKind;
@@ -167,7 +163,7 @@ export function defineTool<
   O,
   const E extends Endpoint | undefined = undefined,
 >(definition: ToolDefinition<N, I, O> & { readonly endpoint?: E } & AllParameters<E, I>): Tool & { readonly name: N } {
-  const { input, output, withLinks, completions, confirm, run, tabulate, ...shared } = definition;
+  const { input, output, completions, confirm, run, tabulate, ...shared } = definition;
   const { name, effect, endpoint, traits } = shared;
   let schema: JsonSchema | undefined;
   /** Builds the schema on first use, so that the start of the server does not wait for the schemas of all tools. */
@@ -185,7 +181,6 @@ export function defineTool<
     isWrite: effect !== "read" && effect !== "save",
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
-    withLinks: withLinks && { description: withLinks.description, outputSchema: withLinks.output.schema },
     inputSchema,
     toExact,
     completions: completions && {

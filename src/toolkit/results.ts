@@ -9,7 +9,7 @@ import { AGENT, join, own, type Reader, render, say, type Text } from "../core/t
 import type { ToolName } from "../core/tool-names.ts";
 import { escapeText, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
-import type { LinkedFile } from "./linked-files.ts";
+import type { AttachedFile } from "./files.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress } from "./tool-context.ts";
 import type { ResourceReference } from "./uri.ts";
@@ -90,8 +90,7 @@ interface ResultFacts {
   readonly drift?: readonly string[];
   /** The resource that the result is about. */
   readonly link?: ResourceReference;
-  /** A file for a caller on another machine. */
-  readonly file?: LinkedFile;
+  readonly file?: AttachedFile | undefined;
   /** True if the resource in `data` will not change anymore. */
   readonly hasEnded?: boolean;
   /** The action that created the resource in `data`. */

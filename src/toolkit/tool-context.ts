@@ -2,19 +2,12 @@
 import type { Actions } from "../actions/actions.ts";
 import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
-import type { Downloads } from "../api-client/downloads.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
 import type { Text } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { RecipeOfferCache, RetryCache } from "./caches.ts";
-import type { LinkedFiles } from "./linked-files.ts";
-
-/** The download folder, the only folder that tools write to, and the function that saves a file in it. */
-export interface FolderFiles extends Pick<Downloads, "save"> {
-  readonly kind: "folder";
-  readonly folder: string;
-}
+import type { Files } from "./files.ts";
 
 /** The parts of a context that all calls of one caller share. */
 export interface Ports {
@@ -22,8 +15,7 @@ export interface Ports {
   readonly actions: Actions;
   /** Sends all requests to the playground API. */
   readonly geography: Geography;
-  /** A folder if the caller is on this machine; links if callers are on other machines. */
-  readonly files: FolderFiles | LinkedFiles;
+  readonly files: Files;
   readonly offers: RecipeOfferCache;
   readonly retries: RetryCache;
 }

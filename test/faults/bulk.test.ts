@@ -10,7 +10,6 @@ import { openJournal } from "../../src/actions/journal.ts";
 import { migrateSchema } from "../../src/actions/schema.ts";
 import { CALL_LIMIT_MS, type CallContext, type Timing } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
-import { createDownloads } from "../../src/api-client/downloads.ts";
 import {
   createTransport,
   type SendLimits,
@@ -26,6 +25,7 @@ import { createTokens } from "../../src/credentials/tokens.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
+import { createFolderFiles } from "../../src/toolkit/folder-files.ts";
 import { agentReader, renderResult } from "../../src/toolkit/results.ts";
 import type { ToolContext } from "../../src/toolkit/tool-context.ts";
 import { tools } from "../../tools/index.ts";
@@ -121,7 +121,7 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
     actions: createActions(context, {
       serviceName: async () => JSON.stringify(["https://service.example", "client-1"]),
     }),
-    files: { kind: "folder", folder: "", save: createDownloads(api).save } as const,
+    files: createFolderFiles("", api),
     offers: createRecipeOfferCache(),
     retries: createRetryCache(),
     geography: createGeography({ service: api, perMinute: 600, timing }),

@@ -6,7 +6,6 @@ import { createActionContext, createActions } from "../../src/actions/actions.ts
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
-import { createDownloads } from "../../src/api-client/downloads.ts";
 import {
   createTransport,
   type Transport,
@@ -23,6 +22,7 @@ import { createGeography } from "../../src/geography/geography.ts";
 import type { Database } from "../../src/store/database.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
 import type { Tool } from "../../src/toolkit/define-tool.ts";
+import { createFolderFiles } from "../../src/toolkit/folder-files.ts";
 import type { Ports, ToolContext } from "../../src/toolkit/tool-context.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
@@ -241,7 +241,7 @@ export function createSimulatedServer(world: World) {
     const ports: Ports = {
       api,
       actions: createActions(actionContext, { serviceName: async () => script.owner }),
-      files: { kind: "folder", folder: "", save: createDownloads(api).save },
+      files: createFolderFiles("", api),
       offers: createRecipeOfferCache(),
       retries: createRetryCache(),
       geography: createGeography({ service: api, perMinute: 600, timing }),

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createDownloads, type DownloadOptions } from "../../src/teams/downloads/downloads.ts";
-import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
+import { createLinkedFiles, withLinkedFiles } from "../../src/teams/downloads/links.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
 import { errorResponse } from "../../src/transports/http/responses.ts";
@@ -95,7 +95,7 @@ async function fileServerForTest(
       };
       const files = createLinkedFiles({ ...linkOptions, now: Date.now, service, inlineMaxBytes });
       const ports = { ...runtime.ports, files };
-      const own = tools.map((tool) => ({ ...tool, ...tool.withLinks }));
+      const own = withLinkedFiles(tools);
       const offered = new Map(own.map((tool) => [tool.name, tool]));
       const client = await connectHttp("v2-modern", await serveRuntime({ ...runtime, ports, tools: own, offered }));
       onTestFinished(() => client.close());

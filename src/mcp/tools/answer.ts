@@ -5,7 +5,7 @@ import { errorMessage, Failure, type FailureFacts, toReport } from "../../core/f
 import { ask, type Reader, raw, render, say, shows } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { OTHER } from "../../telemetry/port.ts";
-import type { LinkedFile } from "../../toolkit/linked-files.ts";
+import type { AttachedFile } from "../../toolkit/files.ts";
 import type { RenderedResult, ToolResult } from "../../toolkit/results.ts";
 import type { ResourceReference } from "../../toolkit/uri.ts";
 
@@ -25,7 +25,10 @@ export function resultMeta(
 }
 
 /** Embeds a small file. Links a larger file if the client supports resource_link. */
-function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, supportsLinks: boolean): ContentBlock[] {
+function fileBlock(
+  { url, fileName, contentType, bytes, content }: AttachedFile,
+  supportsLinks: boolean,
+): ContentBlock[] {
   if (content) return [{ type: "resource", resource: { uri: url, mimeType: contentType, ...content } }];
   if (!supportsLinks) return [];
   const size = bytes === undefined ? {} : { size: bytes };

@@ -7,7 +7,7 @@ import { getMicPublicAssetContent } from "../../contract/endpoints/job-processin
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { createToolContext } from "../../mcp/tools/call.ts";
-import { toCsv } from "../../toolkit/save-rows.ts";
+import { toCsv } from "../../toolkit/csv.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import { RequestRefused } from "../../transports/http/responses.ts";
 import type { Audit } from "../audit/audit.ts";

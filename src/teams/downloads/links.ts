@@ -4,14 +4,17 @@ import * as z from "zod/v4";
 import { contentLengthOf, contentTypeOf, fileWarning, withAssetStream } from "../../api-client/asset-stream.ts";
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { ApiClient } from "../../api-client/client.ts";
-import type { CallRequest } from "../../api-client/encode.ts";
 import { decodeTextFile, PREVIEW_BYTES, previewFromStart } from "../../api-client/file-preview.ts";
 import { nameFromHeader } from "../../api-client/new-file.ts";
 import type { StreamedResponse } from "../../api-client/transport.ts";
-import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
+import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
+import { countPart } from "../../core/counts.ts";
 import { Failure } from "../../core/failure.ts";
 import { say } from "../../core/text.ts";
-import type { AssetRequest, FileContent, Link, LinkedFiles } from "../../toolkit/linked-files.ts";
+import { toCsv } from "../../toolkit/csv.ts";
+import type { Tool } from "../../toolkit/define-tool.ts";
+import type { AssetRequest, AttachedFile, Files, SavedAsset } from "../../toolkit/files.ts";
+import { outputs } from "../../toolkit/outputs.ts";
 import type { Encryption } from "../encryption.ts";
 
 /** What the caller's membership depends on; it is checked again when the link is opened. `groups`: only the claim value of the team. */
@@ -61,6 +64,12 @@ const tooLong = (): Failure =>
     sideEffect: "none",
     next: say`Request less in one call, such as fewer states, or use a shorter file name.`,
   });
+
+interface Link {
+  readonly url: string;
+  /** An instant with a precision of one second. */
+  readonly expiresAt: string;
+}
 
 type WithoutHolder<T> = T extends unknown ? Omit<T, "team" | "holder" | "client"> : never;
 
@@ -112,52 +121,100 @@ async function readStart(
 }
 
 /** Undefined if it is neither text nor an image. */
-function contentOf(bytes: Buffer, contentType: string): FileContent | undefined {
+function contentOf(bytes: Buffer, contentType: string): AttachedFile["content"] {
   if (IMAGE.test(contentType)) return { blob: bytes.toString("base64") };
   const text = decodeTextFile(bytes, contentType);
   return text === undefined ? undefined : { text };
 }
 
+/** What download_asset returns to a caller on another machine, and how it is listed. */
+const DOWNLOAD_ASSET = {
+  description:
+    "Get a source file's original bytes: a short-lived link, and a small text or image in the answer. Not for job output.",
+  outputSchema: outputs.answer<SavedAsset["data"] & Link>({
+    bytes: outputs.integer,
+    sha256: outputs.text,
+    contentType: outputs.text,
+    fileName: outputs.text,
+    url: outputs.text,
+    expiresAt: outputs.text,
+  }).schema,
+};
+
+/** Returns the tools as they are listed for callers whose files are links. */
+export const withLinkedFiles = (tools: readonly Tool[]): readonly Tool[] =>
+  tools.map((tool) => (tool.name === "download_asset" ? { ...tool, ...DOWNLOAD_ASSET } : tool));
+
 export function createLinkedFiles({
   service,
   inlineMaxBytes = INLINE_MAX_BYTES,
   ...linkOptions
-}: LinkedFilesOptions): LinkedFiles {
-  async function inspectAsset(endpoint: Endpoint, { assetId, fileName, preview }: AssetRequest, context: CallContext) {
-    const request: CallRequest = { path: { assetId } };
-    return await withAssetStream(service, endpoint, request, context, async (answer) => {
+}: LinkedFilesOptions): Files {
+  /** Requests the asset from the API, which is the only source of its type and size. */
+  async function inspectAsset({ assetId, fileName, preview }: AssetRequest, context: CallContext) {
+    const request = { path: { assetId } };
+    return await withAssetStream(service, getMicPublicAssetContent, request, context, async (answer) => {
       const contentType = toValidMediaType(contentTypeOf(answer));
       const length = contentLengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
       const isSmall = length === undefined || length <= inlineMaxBytes;
       const { start, isComplete } = await readStart(answer, isSmall ? inlineMaxBytes : preview ? PREVIEW_BYTES : 0);
       const content = isSmall && isComplete ? contentOf(start, contentType) : undefined;
-      const warning = fileWarning(answer, name);
       return {
-        fileName: name,
-        contentType,
-        ...(warning !== undefined && { warning }),
-        ...(isComplete ? { bytes: start.length } : length !== undefined && { bytes: length }),
-        ...(content && { content, sha256: sha256(start) }),
+        facts: {
+          fileName: name,
+          contentType,
+          ...(isComplete ? { bytes: start.length } : length !== undefined && { bytes: length }),
+          ...(content && { sha256: sha256(start) }),
+        },
+        content,
+        warning: fileWarning(answer, name),
         preview: preview ? previewFromStart(start, isComplete, contentType) : undefined,
       };
     });
   }
 
   return {
-    kind: "links",
-    async asset(endpoint, wanted, context) {
-      const inspected = await inspectAsset(endpoint, wanted, context);
+    async saveAsset(wanted, context) {
+      const { facts: found, content, warning, preview } = await inspectAsset(wanted, context);
+      const { assetId } = wanted;
+      const link = await createLink({ kind: "asset", assetId, fileName: found.fileName }, linkOptions);
+      const data = { ...found, ...link };
+      const where = content ? say`is in this answer.` : say`can be downloaded by its link until ${data.expiresAt}.`;
+      const size = data.bytes !== undefined && say`${data.bytes} bytes, `;
+      const line = say`${size}${data.contentType}${data.sha256 !== undefined && say`, sha256 ${data.sha256}`}.`;
       return {
-        ...inspected,
-        ...(await createLink({ kind: "asset", assetId: wanted.assetId, fileName: inspected.fileName }, linkOptions)),
+        data,
+        sentence: say`${data.fileName} ${where}`,
+        lines: content ? [line] : [data.url, line],
+        file: { ...data, ...(content && { content }) },
+        warning,
+        preview,
       };
     },
-    async rows({ tool, arguments: args, fileName, csv }) {
-      const link = await createLink({ kind: "rows", tool, arguments: args, fileName }, linkOptions);
-      if (csv.length > inlineMaxBytes) return { fileName, contentType: CSV_TYPE, ...link };
-      const inlineContent = { content: { text: csv.toString() }, bytes: csv.length, sha256: sha256(csv) };
-      return { fileName, contentType: CSV_TYPE, ...inlineContent, ...link };
+
+    assertNameFree: async () => undefined,
+
+    async saveRows(fileName, table, source) {
+      const csv = toCsv(table);
+      const link = await createLink({ kind: "rows", ...source, fileName }, linkOptions);
+      const rows = table.rows.length;
+      const what = say`${countPart(rows, "row")} as ${fileName}:`;
+      const contentType = CSV_TYPE;
+      if (csv.length > inlineMaxBytes)
+        return {
+          data: { fileName, ...link, rows },
+          sentence: say`${what} the link creates them again each time it is opened, until ${link.expiresAt}.`,
+          lines: [link.url],
+          file: { fileName, contentType, ...link },
+        };
+      const facts = { bytes: csv.length, sha256: sha256(csv) };
+      return {
+        data: { fileName, ...facts, ...link, rows },
+        sentence: say`${what} ${facts.bytes} bytes in this answer.`,
+        lines: [say`sha256 ${facts.sha256}`],
+        file: { fileName, contentType, content: { text: csv.toString() }, ...facts, ...link },
+      };
     },
   };
 }

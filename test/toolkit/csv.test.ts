@@ -2,8 +2,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { saveRows, toCsv } from "../../src/toolkit/save-rows.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { toCsv } from "../../src/toolkit/csv.ts";
+import { composeForTest } from "../support/compose.ts";
 import { parseCsv } from "../support/csv.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -30,12 +31,12 @@ test("any cells can be read back; a text that would be a formula is prefixed wit
 
 test("only one of several concurrent saves under one name succeeds", async () => {
   const downloadDir = join(await folderForTest(), "made", "when missing");
+  const { runtime, close } = composeForTest({ MIC_DOWNLOAD_DIR: downloadDir });
+  onTestFinished(close);
+  const { files } = runtime.ports;
+  const source = { tool: "list_jobs", arguments: {} };
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, index) => {
-      const files = { kind: "folder", folder: downloadDir } as const;
-      const sourceCall = { tool: "list_jobs", arguments: {} };
-      return saveRows({ files }, "rows.csv", { columns: ["a"], rows: [[index]] }, sourceCall);
-    }),
+    Array.from({ length: 8 }, (_, index) => files.saveRows("rows.csv", { columns: ["a"], rows: [[index]] }, source)),
   );
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   expect(await readdir(downloadDir)).toEqual(["rows.csv"]);
