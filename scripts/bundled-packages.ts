@@ -30,6 +30,24 @@ export async function readBundledPackages(inputs: readonly string[]): Promise<re
   return await Promise.all([...folders].sort().map(readPackage));
 }
 
+/** The lines that differ between copies of one license: its title, and the notices of copyright, which must stay. */
+const TITLE = /^\(?(?:The )?MIT License\)?(?: \(MIT\))?\s*$/m;
+const NOTICE = /^Copyright .*$/gm;
+
+/** One text for each license, below the packages that have it with their notices. */
+function formatByText(packages: readonly BundledPackage[]): readonly string[] {
+  const groups = new Map<string, { readonly heads: string[]; readonly body: string }>();
+  for (const { name, version, license, text } of packages) {
+    const body = text.replace(TITLE, "").replace(NOTICE, "").trim();
+    const key = body.toLowerCase().replace(/[^a-z0-9]+/g, " ");
+    const group = groups.get(key) ?? { heads: [], body };
+    const notices = (text.match(NOTICE) ?? []).map((notice) => `\n  ${notice.trim()}`);
+    group.heads.push(`${name} ${version} (${license})${notices.join("")}`);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ heads, body }) => `${heads.join("\n")}\n\n${body}\n`);
+}
+
 /** The catalog of the emulator, and the facts from Wikipedia, under their licenses. */
 const DATA_NOTICE = `Data
 
@@ -47,10 +65,7 @@ export const formatLicenses = (packages: readonly BundledPackage[], sources: str
     const [id, title, publisher, year, address] = row.split("\t");
     return `${id}: ${title}. ${publisher}, ${year}. ${address}\n`;
   });
-  return [
-    ...packages.map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`),
-    `${DATA_NOTICE}\n${lines.join("")}`,
-  ].join(`\n${"-".repeat(80)}\n\n`);
+  return [...formatByText(packages), `${DATA_NOTICE}\n${lines.join("")}`].join(`\n${"-".repeat(80)}\n\n`);
 };
 
 interface Product {

@@ -64,7 +64,7 @@ test("help texts cite pages only by URL, because an installed package lacks them
 });
 
 testUnless(missingProgram("man"), "the manual page has each command and flag", () => {
-  const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", packageJson.man], {
+  const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", ...packageJson.man], {
     encoding: "utf8",
     env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
   });
@@ -173,7 +173,7 @@ testUnless(missingProgram("openssl"), "a private CA in --env-file applies to the
 });
 
 test("the error for a wrong argument of a tool names the help of this tool", async () => {
-  const { stderr } = await run(["call", "list_jobs", "limits=3"]);
+  const { stderr } = await run(["call", "list_jobs", "color=3"]);
   expect(stderr).toMatch(/\nRun mic-mcp call list_jobs --help for its arguments and flags\.\n$/);
 });
 
