@@ -44,12 +44,20 @@ const flagsByUsage = (command: Command) =>
 const isCommonFlag = ([usage, about]: readonly [string, string]): boolean =>
   commands.filter((command) => flagsByUsage(command).some((flag) => flag[0] === usage && flag[1] === about)).length > 2;
 
+const configuration = await readFile("docs/use/configuration.md", "utf8");
+
+/** Whether the flag of serve stands for a variable, which the page about configuration describes. */
+const isVariable = (command: string, [usage]: readonly [string, string]): boolean =>
+  command === "serve" &&
+  configuration.includes(`\`MIC_${/^--([\w-]+)/.exec(usage)?.[1]?.toUpperCase().replaceAll("-", "_")}\``);
+
 /** Formats a command like its own help text. */
 function formatCommand(command: Command): string {
   const { name, argumentsUsage, summary, actions, notes = [], examples } = command;
   const flags = flagsByUsage(command);
-  const own = flags.filter((flag) => !isCommonFlag(flag));
-  const common = flags.filter(isCommonFlag).map(([usage]) => `\`${usage}\``);
+  const own = flags.filter((flag) => !isCommonFlag(flag) && !isVariable(name, flag));
+  const variables = flags.filter((flag) => isVariable(name, flag)).map(([usage]) => `\`${usage}\``);
+  const common = flags.filter((flag) => isCommonFlag(flag) && !isVariable(name, flag)).map(([usage]) => `\`${usage}\``);
   const lines = examples.map(([commandLine, description]) => `${commandLine}    # ${description}`);
   return [
     `## ${name}`,
@@ -57,6 +65,7 @@ function formatCommand(command: Command): string {
     `${summary[0]?.toUpperCase()}${summary.slice(1)}. ${notes.join(" ")}`.trim(),
     ...(actions ? [formatList(Object.entries(actions)), "Flags:"] : []),
     ...(own.length > 0 ? [formatList(own)] : []),
+    ...(variables.length > 0 ? [`As [the variables](configuration.md) of these names: ${variables.join(", ")}.`] : []),
     ...(common.length > 0 ? [`Also ${common.join(", ")}.`] : []),
     `\`\`\`sh\n${lines.join("\n")}\n\`\`\``,
   ].join("\n\n");

@@ -119,13 +119,12 @@ const isCommon = ({ name, isRequired, type, meaning }: Parameter): boolean =>
   allParameters.filter((other) => other.name === name && other.type === type && other.meaning === meaning).length >=
     COMMON_FROM;
 
-const formatParameter = ({ name, isRequired, type, meaning, preset }: Parameter, hasDefault: boolean): string =>
-  [
-    `- \`${name}\` (${isRequired ? "required, " : ""}${type})`,
-    [meaning, ...(hasDefault && preset ? [preset] : [])].filter((text) => text !== "").join(" "),
-  ]
-    .filter((text) => text !== "")
-    .join(": ");
+/** `level` (required, `state`, `district`): … A text has no type. */
+function formatParameter({ name, isRequired, type, meaning, preset }: Parameter, hasDefault: boolean): string {
+  const facts = [...(isRequired ? ["required"] : []), ...(type === "string" ? [] : [type])];
+  const texts = [meaning, ...(hasDefault && preset ? [preset] : [])].filter((text) => text !== "");
+  return `- \`${name}\`${facts.length > 0 ? ` (${facts.join(", ")})` : ""}${texts.length > 0 ? `: ${texts.join(" ")}` : ""}`;
+}
 
 function formatCommonParameters(): string {
   const rows = allParameters.filter(isCommon).map((parameter) => formatParameter(parameter, false));
