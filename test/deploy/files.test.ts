@@ -1,9 +1,9 @@
 // Tests the other files of deploy/ with their own checkers if installed, and their probes, grace periods and permissions.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { parse, parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments, stringify } from "yaml";
 import { readDeploymentVariables, readTeamsSettings } from "../../src/teams/settings.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { missingProgram } from "../support/process.ts";
@@ -195,4 +195,45 @@ test("alerts and the dashboard use only metrics that exist", () => {
 testUnless(missingProgram("promtool"), "promtool accepts the configuration and the alerts that it names", () => {
   const args = ["check", "config", "deploy/prometheus/prometheus.yaml"];
   expect(execFileSync("promtool", args, { encoding: "utf8" })).toMatch(/SUCCESS: \d+ rules found/);
+});
+
+const TIMER = 'node_systemd_timer_last_trigger_seconds{name="mic-mcp-';
+testUnless(missingProgram("promtool"), "alerts about machines fire for the failure, and not before", async () => {
+  const healthy = {
+    'up{job="haproxy"}': 1,
+    'haproxy_backend_active_servers{proxy="instances"}': 2,
+    'haproxy_backend_current_queue{proxy="instances"}': 0,
+    'node_systemd_unit_state{name="mic-mcp-backup.service",state="failed"}': 0,
+    [`${TIMER}backup.timer"}`]: 360_000,
+    [`${TIMER}check.timer"}`]: 360_000,
+    'node_filesystem_avail_bytes{mountpoint="/",fstype="ext4"}': 20,
+    'node_filesystem_size_bytes{mountpoint="/",fstype="ext4"}': 100,
+  };
+  const tests = Object.entries({
+    MicBalancerDown: [{ 'up{job="haproxy"}': 0 }, { 'haproxy_backend_active_servers{proxy="instances"}': 0 }],
+    MicCallsQueued: [{ 'haproxy_backend_current_queue{proxy="instances"}': 3 }],
+    MicTaskFailed: [{ 'node_systemd_unit_state{name="mic-mcp-backup.service",state="failed"}': 1 }],
+    MicTaskMissing: [{ [`${TIMER}backup.timer"}`]: 1 }, { [`${TIMER}check.timer"}`]: undefined }],
+    MicDiskSpace: [{ 'node_filesystem_avail_bytes{mountpoint="/",fstype="ext4"}': 9 }],
+  }).flatMap(([alertname, failures]) =>
+    [{}, ...failures].map((failure, at) => ({
+      interval: "1h",
+      input_series: Object.entries({ ...healthy, ...failure }).flatMap(([series, sample]) =>
+        sample === undefined ? [] : [{ series, values: `${sample}x120` }],
+      ),
+      promql_expr_test: [
+        {
+          expr: `count(ALERTS{alertname="${alertname}",alertstate="firing"}) or vector(0)`,
+          eval_time: "110h",
+          exp_samples: [{ labels: "{}", value: at === 0 ? 0 : 1 }],
+        },
+      ],
+    })),
+  );
+  const path = join(await folderForTest(), "test.yaml");
+  writeFileSync(
+    path,
+    stringify({ rule_files: [resolve("deploy/prometheus/alerts.yaml")], evaluation_interval: "1h", tests }),
+  );
+  execFileSync("promtool", ["test", "rules", path], { encoding: "utf8", stdio: "pipe" });
 });
