@@ -1,6 +1,7 @@
 // Scripts for the tasks of evals/tasks/unprepared.ts: they make the calls that the request suggests, and report their texts.
+import * as z from "zod/v4";
 import type { ToolArguments } from "../agent.ts";
-import { findIds } from "./results.ts";
+import { findId, findIds, getData } from "./results.ts";
 import { toJobArguments } from "./review.ts";
 import type { Script } from "./script.ts";
 import { report } from "./second-review.ts";
@@ -23,4 +24,21 @@ export const wordAfter = (request: string, word: string): string =>
 export const batchArguments = (request: string): ToolArguments => {
   const { inputs: _, ...job } = toJobArguments(request);
   return { ...job, files: findIds(request, "devfile") };
+};
+
+const ListJobsResult = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
+
+export const cancelOldJobs: Script = async (request, client) => {
+  const states = ["PREPARING", "QUEUED", "RUNNING", "WAITING_REVIEW", "PAUSED"];
+  const filter = {
+    recipeVersionId: findId(request, "micrecipev"),
+    createdBefore: wordAfter(request, "before"),
+    states,
+  };
+  const listed = getData(await client.call("list_jobs", filter));
+  const jobIds = ListJobsResult.parse(listed).data.map(({ id }) => id);
+  return [
+    JSON.stringify(listed),
+    await report(client, "cancel_jobs", { jobIds, reason: "The user asked for it" }),
+  ].join("\n");
 };

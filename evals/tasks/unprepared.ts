@@ -4,9 +4,17 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findId, findIds } from "../scripted/results.ts";
 import { runKnownJob, toJobArguments } from "../scripted/review.ts";
-import { batchArguments, makeCalls, wordAfter } from "../scripted/unprepared.ts";
+import { batchArguments, cancelOldJobs, makeCalls, wordAfter } from "../scripted/unprepared.ts";
 import type { World } from "../world.ts";
-import { createJobArguments, describeNormalize, findRecipeId, PROFILE, registerInput, submitJob } from "./setup.ts";
+import {
+  createJobArguments,
+  describeNormalize,
+  findRecipeId,
+  NORMALIZE,
+  PROFILE,
+  registerInput,
+  submitJob,
+} from "./setup.ts";
 import { createTasks, type Row } from "./table.ts";
 import type { Task } from "./task.ts";
 
@@ -52,6 +60,13 @@ const rows: readonly Row[] = [
     request: () => "Which states have more than 50 districts?",
     script: makeCalls(() => [["rank_divisions", { level: "state", by: "districtCount", min: 51 }]]),
     answer: [/2 states/, /Uttar Pradesh/, /Madhya Pradesh/, /"complete":true/],
+  },
+  {
+    ...{ id: "U2", title: "the share of two states in all mandals" },
+    ...{ before: { calls: 2, tokens: 838 }, budget: { calls: 1, tokens: 180 } },
+    request: () => "What share of India's mandals do Andhra Pradesh and Telangana have?",
+    script: makeCalls(() => [["rank_divisions", { level: "state", by: "mandalCount", states: "AP, TG" }]]),
+    answer: [/1,309 mandals \(18\.47 % of India's\)/, /"complete":true/],
   },
   {
     ...{ id: "U3", title: "new districts since 2020 as a file, and the abolished ones" },
@@ -144,6 +159,15 @@ const rows: readonly Row[] = [
     ]),
     answer: [/Retried 22 of 22: 22 SUCCEEDED/],
     check: async (world) => [(await world.countExecutions("retryMicJob")) !== 22 && "not 22 jobs were retried"],
+  },
+  {
+    ...{ id: "U10", title: "cancel everything of a recipe that is older than two days" },
+    ...{ before: { calls: 9, tokens: 9_190 }, budget: { calls: 2, tokens: 1_000 } },
+    request: async (world) =>
+      `Cancel what is not ended of recipe ${await findRecipeId(world, NORMALIZE)} and was created before 2100-01-13T10:00:00Z.`,
+    script: cancelOldJobs,
+    answer: [/9 match/, /9 jobs: 9 CANCELLED/],
+    check: async (world) => [(await world.countExecutions("cancelMicJob")) !== 9 && "not nine jobs were canceled"],
   },
   {
     ...{ id: "U11", title: "whether the quota is enough for 500 jobs more, and how fast it is used up" },
