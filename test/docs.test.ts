@@ -144,6 +144,24 @@ test("no page for users links the specification for maintainers, except the inde
   expect(linking).toEqual(["docs/README.md"]);
 });
 
+const GLOSSARY = "docs/use/glossary.md";
+
+test("the words of the glossary are defined only there, except in the README", () => {
+  const words = [...read(GLOSSARY).matchAll(/^\| ([a-z ,]+) \|/gm)]
+    .flatMap(([, cell = ""]) => cell.split(", "))
+    .filter((word) => word !== "word");
+  expect(words.length).toBeGreaterThan(20);
+  expect(new Set(words).size).toBe(words.length);
+  const definitionOf = (word: string) =>
+    new RegExp(String.raw`(?<!\*)\*${word}\*(?!\*)|(?:^|[.:] |- )An? ${word} is (?:an?|one|the) `, "m");
+  const others = pages.filter((path) => path.startsWith("docs/") && path !== GLOSSARY && path !== "docs/contract.md");
+  const defined = others.flatMap((page) =>
+    words.filter((word) => definitionOf(word).test(read(page))).map((word) => `${page}: ${word}`),
+  );
+  expect(definitionOf("recipe").test(read("README.md"))).toBe(true);
+  expect(defined).toEqual([]);
+});
+
 test("every variable is on the page about configuration", () => {
   const variablesIn = (file: string) =>
     [...read(file).matchAll(/read\w*\(\s*"(MIC_\w+)"/g)].map(([, name = ""]) => name);
