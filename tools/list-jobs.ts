@@ -4,6 +4,7 @@ import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { formatUtc } from "../src/contract/scalars.ts";
 import { countLabels, countPart, groupByKey, tallyText } from "../src/core/counts.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { join, own, say, type Text } from "../src/core/text.ts";
@@ -12,12 +13,20 @@ import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import type { Table } from "../src/toolkit/csv.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
-import { type FoundJobs, findJobs, type JobFilter, jobFilter, MAX_READ } from "../src/toolkit/jobs/find-jobs.ts";
+import {
+  type FoundJobs,
+  findJobs,
+  type JobFilter,
+  jobFilter,
+  MAX_READ,
+  microsOf,
+} from "../src/toolkit/jobs/find-jobs.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { type Retries, readRetries } from "../src/toolkit/jobs/retries.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { BROKEN_LIST, leftOutText, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
+import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 
@@ -42,9 +51,15 @@ const countStates = (jobs: readonly Job[]): object => Object.fromEntries(countLa
 const tallyStates = (jobs: readonly Job[]): Text | undefined =>
   jobs.length === 0 ? undefined : say`: ${tallyText(statesOf(jobs))}`;
 
+const readRowOrigins = (jobs: readonly Job[], ctx: ToolContext) =>
+  readOrigins(
+    jobs.map(({ id }) => id),
+    ctx,
+  );
+
 /**
- * Prepares the rows of these jobs. `recipes` names their recipe versions, unless the call does; `recipe` in a row is a key of it, unless
- * there is only one.
+ * Prepares the rows of a filtered list, which have the end of their jobs, and `recipe`: a key of `recipes`, unless all have the same. Nothing
+ * names the recipe version of the filter. An unfiltered list has neither, because it has many rows.
  */
 async function prepareRows(
   jobs: readonly Job[],
@@ -56,15 +71,12 @@ async function prepareRows(
   const recipes = [...versions].map((version, at) => [`R${at + 1}`, version] as const);
   const keys = new Map(recipes.map(([key, version]) => [version, key]));
   const named = recipes.map(([key, version]) => say`${key} ${version}`);
-  const origins = await readOrigins(
-    jobs.map(({ id }) => id),
-    ctx,
-  );
+  const origins = await readRowOrigins(jobs, ctx);
   return {
     facts: recipes.length > 0 && { recipes: Object.fromEntries(recipes) },
     line: recipes.length > 0 ? say`Recipes: ${join(named, ", ")}` : undefined,
     summarize: (job: Job) => ({
-      ...summarizeJob(job, retryOf(job.id)),
+      ...summarizeJob(job, retryOf(job.id), true),
       ...(recipes.length > 1 && { recipe: keys.get(job.recipeVersionId) }),
       ...origins.get(job.id),
     }),
@@ -81,12 +93,12 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   );
   const { data } = answer.value;
   const retries = await readRetries(answer.value, query, ctx);
-  const { facts, line, summarize } = await prepareRows(view === "full" ? [] : data, {}, retries, ctx);
+  const origins = await readRowOrigins(view === "full" ? [] : data, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: say`${countPart(data.length, "job")}${tallyStates(data)}.`,
     link: references.jobs(workspaceId),
-    ...{ facts: { ...facts }, lines: [line], summarize },
+    summarize: (job: Job) => ({ ...summarizeJob(job, retries.retryOf(job.id)), ...origins.get(job.id) }),
   };
   return pageResult(answer, { ...options, view, isCut }, ctx);
 }
@@ -100,22 +112,49 @@ const isFiltered = ({
   ...others
 }: ListArguments): boolean => unretried === true || Object.values(others).some((value) => value !== undefined);
 
-/** Retries are not among the jobs: a filter of retry_jobs does not select them. On a later page, only ids name the jobs. */
-function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
+const SECOND = 1_000_000n;
+
+/**
+ * Returns the call that retries exactly these jobs: by their ids, or by their period if that is shorter and selects no others. Retries are not
+ * among them: a filter of retry_jobs does not select them.
+ */
+function retryStep(
+  jobs: readonly Job[],
+  { workspaceId, cursor, recipeVersionId, updatedSince }: ListArguments,
+): NextStep | undefined {
   const retried = jobs
     .filter((job) => job.retryOfBatchId === null && isSafeRetry(adviseJob(job).nextStep))
     .slice(0, MAX_JOBS);
-  const [oldest] = retried.map(({ createdAt }) => createdAt).sort();
-  if (oldest === undefined) return undefined;
-  const selection =
-    cursor === undefined
-      ? { workspaceId, createdSince: createdSince ?? oldest, limit: retried.length }
-      : { jobIds: retried.map(({ id }) => id) };
+  const created = retried.map(({ createdAt }) => createdAt).sort();
+  const [oldest] = created;
+  const newest = created.at(-1);
+  if (oldest === undefined || newest === undefined) return undefined;
+  const createdBefore = formatUtc((microsOf(newest) / SECOND + 1n) * SECOND);
+  // The other filters are not those of retry_jobs, and a later page does not begin with the newest job.
+  const isByIds =
+    retried.length <= MAX_NAMED || [cursor, recipeVersionId, updatedSince].some((value) => value !== undefined);
+  const selection = isByIds
+    ? { jobIds: retried.map(({ id }) => id) }
+    : { workspaceId, createdSince: truncateToSeconds(oldest), createdBefore, limit: retried.length };
   const how = { retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
   return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: say`retries them; finished stages are kept` };
 }
 
-/** Groups two or more jobs that share a failure. `rest`: the other jobs. */
+/** Maximum number of jobs that a group names. */
+const MAX_NAMED = 5;
+
+/** Jobs that failed alike have one row. */
+const failureKey = ({ id, state, stages, failure }: Job): string =>
+  state === "FAILED" && failure
+    ? JSON.stringify([
+        stages.find((stage) => stage.state === "FAILED")?.stage,
+        failure.code,
+        failure.title,
+        failure.retryable,
+      ])
+    : id;
+
+/** Groups two or more jobs that share a failure. `grouped`: these jobs. */
 function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
   const failed = jobs.flatMap((job) => {
     const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retryOf(job.id));
@@ -133,15 +172,17 @@ function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
   const grouped = new Set(large.flat().map(({ job }) => job));
   const failures = large.flatMap((group) => {
     const [first] = group;
-    return first ? { ...first.shared, count: group.length, jobIds: group.map(({ job }) => job.id) } : [];
+    const more = group.length - MAX_NAMED;
+    const jobIds = group.slice(0, MAX_NAMED).map(({ job }) => job.id);
+    return first ? { ...first.shared, count: group.length, jobIds, ...(more > 0 && { more }) } : [];
   });
-  return { failures, rest: jobs.filter((job) => !grouped.has(job)) };
+  return { failures, grouped };
 }
 
-function findingText({ data, givenUp, read, ended, leftOut: broken }: FoundJobs): Text {
-  const matching = data.length === 0 ? own("none") : data.length;
+function findingText({ matching, givenUp, read, ended, leftOut: broken }: FoundJobs): Text {
+  const count = matching.length === 0 ? own("none") : matching.length;
   return join([
-    say`Of ${countPart(read.jobs, "job")} read, ${matching} match${tallyStates(data)}.`,
+    say`Of ${countPart(read.jobs, "job")} read, ${count} match${tallyStates(matching)}.`,
     givenUp.length > 0 && say`Not listed: ${givenUp.length} that failed too often or in review (given up).`,
     leftOutText(broken),
     ended && say`Reading ended early: ${ended}`,
@@ -157,16 +198,19 @@ function endText({ isRestOld, isLoop }: FoundJobs, { createdSince = "" }: JobFil
 async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<JobList> {
   const { cursor, view, ...query } = args;
   const { workspaceId, limit, ...filter } = query;
-  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, ctx);
-  const { data, page, meta, drift, givenUp, read, isCut, retries } = found;
-  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, retries);
+  const isFull = view === "full";
+  const search = { workspaceId, limit, cursor, filter, isFull, ...(!isFull && { rowKey: failureKey }) };
+  const found = await findJobs(search, ctx);
+  const { matching, data, page, meta, drift, givenUp, read, isCut, retries } = found;
+  const { failures, grouped } = groupFailures(isFull ? [] : matching, retries);
+  const rest = isFull ? [] : data.filter((job) => !grouped.has(job));
   const rows = await prepareRows(rest, filter, retries, ctx);
   const options = {
     summary: findingText(found),
     link: references.jobs(workspaceId),
     ...{ summarize: rows.summarize, items: rest },
     facts: {
-      ...{ counts: countStates(data), read, ...rows.facts },
+      ...{ counts: countStates(matching), read, ...rows.facts },
       ...(givenUp.length > 0 && { givenUp: givenUp.length }),
       ...(failures.length > 0 && { failures }),
     },
@@ -176,7 +220,7 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
         ? [say`Equal failures:`, formatRecordTable(failures.map((group) => ({ ...group })))]
         : []),
     ],
-    nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
+    nextStep: filter.unretried === true ? retryStep(matching, args) : undefined,
     end: endText(found, filter),
   };
   return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, ctx);
@@ -206,7 +250,7 @@ async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
     const { recipeVersionId } = job;
     const cells: Readonly<Record<string, unknown>> = {
       recipeVersionId,
-      ...summarizeJob(job, retries.retryOf(job.id)),
+      ...summarizeJob(job, retries.retryOf(job.id), true),
     };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });

@@ -6,14 +6,14 @@ import type { Script } from "./script.ts";
 
 const ListJobsResult = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), failure: z.string().optional() })),
-  failures: z.array(z.looseObject({ failure: z.string(), jobIds: z.array(z.string()) })).default([]),
+  failures: z.array(z.looseObject({ failure: z.string(), count: z.number(), jobIds: z.array(z.string()) })).default([]),
 });
 
 /** The ids and failures of the jobs that were found. */
 function describeJobs(result: VisibleResult): readonly string[] {
   const { data, failures } = ListJobsResult.parse(getData(result));
   const rows = data.map(({ id, failure = "" }) => `${id} ${failure}`);
-  return [...rows, ...failures.map(({ failure, jobIds }) => `${failure}: ${jobIds.join(", ")}`)];
+  return [...rows, ...failures.map(({ failure, count, jobIds }) => `${count} ${failure}: ${jobIds.join(", ")}`)];
 }
 
 export const retryFailedJobs: Script = async (request, client) => {

@@ -1,5 +1,6 @@
 // Tasks with many jobs at once.
 import * as z from "zod/v4";
+import { countLabels } from "../../src/core/counts.ts";
 import { retryFailedJobs, summarizeJobs } from "../scripted/many-jobs.ts";
 import type { World } from "../world.ts";
 import type { Task } from "./task.ts";
@@ -11,6 +12,7 @@ const Row = z.looseObject({
   id: z.string(),
   state: z.string(),
   createdAt: z.string(),
+  failure: z.string().optional(),
   retryable: z.boolean().optional(),
 });
 const Page = z.looseObject({ data: z.array(Row), page: z.looseObject({ nextCursor: z.string().nullish() }) });
@@ -51,16 +53,17 @@ const retryAll: Task = {
 const overview: Task = {
   id: "17",
   script: summarizeJobs,
-  title: "130 jobs: count each state, list the failed ones",
+  title: "130 jobs: count each state, and the failed ones by their cause",
   before: { calls: 2, tokens: 7247 },
   world: { clockRate: 0 },
   async prepare(world) {
     const failed = (await listAllJobs(world)).filter(({ state }) => state === "FAILED");
+    const causes = [...countLabels(failed.map(({ failure = "" }) => failure))];
     return {
-      request: "How many jobs are in which state, and which ones have failed?",
+      request: "How many jobs have failed, and how many of them for which reason?",
       verdict: async (answer) => [
         !answer.includes(`${failed.length} FAILED`) && `the number of failed jobs is missing: ${answer}`,
-        failed.some(({ id }) => !answer.includes(id)) && "not all failed jobs are named",
+        causes.some(([code, count]) => !answer.includes(`${count} ${code}`)) && `a cause is missing: ${answer}`,
       ],
     };
   },

@@ -19,7 +19,9 @@ const Found = z.looseObject({
   summary: z.string(),
   nextStep: z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
   data: z.array(z.looseObject({ id: z.string() })),
-  failures: z.array(z.looseObject({ jobIds: z.array(z.string()) })).default([]),
+  failures: z
+    .array(z.looseObject({ count: z.number(), jobIds: z.array(z.string()), more: z.number().default(0) }))
+    .default([]),
   counts: z.record(z.string(), z.number()).default({}),
   read: z.object({ jobs: z.number(), complete: z.boolean() }).optional(),
   page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
@@ -29,23 +31,24 @@ const parseFound = ({ isError, text, structured }: CallResult) => {
   return Found.parse(structured);
 };
 const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
-/** The ids of all jobs that were found: those with rows, and those that share a failure. */
+/** The ids of the jobs that were found: those with rows, and the first of those that share a failure. */
 const foundIds = ({ data, failures }: Pick<z.infer<typeof Found>, "data" | "failures">) =>
   [...idsOf(data), ...failures.flatMap(({ jobIds }) => jobIds)].sort();
 const sortedIds = (rows: readonly { readonly id: string }[]) => idsOf(rows).sort();
 
+/** Each page counts all jobs from its first on. */
 async function followPages(bench: Bench, args: Args) {
-  const ids: string[] = [];
-  let jobs = 0;
+  const pages: (readonly string[])[] = [];
+  const totals: number[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const found = Found.parse((await bench.ok("list_jobs", { ...args, cursor })).structured);
-    ids.push(...foundIds(found));
-    jobs += found.read?.jobs ?? 0;
-    expect(Object.values(found.counts).reduce((sum, count) => sum + count, 0)).toBe(foundIds(found).length);
+    pages.push(idsOf(found.data));
+    totals.push(Object.values(found.counts).reduce((sum, count) => sum + count, 0));
+    expect(found.read?.complete).toBe(true);
     cursor = found.page.nextCursor;
-    expect(found.read?.complete).toBe(cursor === null);
   }
-  return { ids: ids.sort(), jobs };
+  expect(totals).toEqual(pages.map((_, page) => pages.slice(page).flat().length));
+  return pages.flat().sort();
 }
 
 describeLatestRevision((bench, revision) => {
@@ -99,19 +102,18 @@ describeLatestRevision((bench, revision) => {
     const args = { workspaceId: bench().workspaceId, states: ["FAILED", "PAUSED"], limit: 100 };
     const { result, sent } = await bench().capture(() => bench().ok("list_jobs", args));
     const all = Found.parse(result.structured);
-    const wanted = jobs.filter(({ state }) => state === "FAILED" || state === "PAUSED");
-    expect(foundIds(all)).toEqual(sortedIds(wanted));
-    const FAILED = jobs.filter(({ state }) => state === "FAILED").length;
-    expect(all).toMatchObject({
-      read: { jobs: jobs.length, complete: true },
-      counts: { FAILED, PAUSED: wanted.length - FAILED },
-    });
+    const countOf = (state: string) => jobs.filter((job) => job.state === state).length;
+    const counts = { FAILED: countOf("FAILED"), PAUSED: countOf("PAUSED") };
+    expect(all).toMatchObject({ read: { jobs: jobs.length, complete: true }, counts });
+    expect(idsOf(all.data)).toEqual(idsOf(jobs.filter(({ state }) => state === "PAUSED")));
+    expect(all.failures.reduce((sum, { count }) => sum + count, 0)).toBe(counts.FAILED);
+    for (const { count, jobIds, more } of all.failures) expect(jobIds).toHaveLength(Math.min(5, count - more));
     expect(all.nextStep).toBeUndefined();
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
   });
 
   test.each([
-    { states: ["FAILED"], limit: 7 },
+    { states: ["SUCCEEDED", "PAUSED"], limit: 7 },
     { states: ["SUCCEEDED"] },
     { states: ["FAILED", "SUCCEEDED"], limit: 30, view: "full" },
   ])(
@@ -121,9 +123,8 @@ describeLatestRevision((bench, revision) => {
     },
     async (args) => {
       const listed = await listEveryJob(bench().service);
-      const { ids, jobs } = await followPages(bench(), { workspaceId: bench().workspaceId, ...args });
+      const ids = await followPages(bench(), { workspaceId: bench().workspaceId, ...args });
       expect(ids).toEqual(sortedIds(listed.filter(({ state }) => args.states.includes(state))));
-      expect(jobs).toBe(listed.length);
     },
   );
 
@@ -138,15 +139,22 @@ describeLatestRevision((bench, revision) => {
     const failed = (await listEveryJob(service)).filter(({ failure }) => failure?.retryable === true);
     const unretried = failed.filter(({ id }) => id !== ours.id && id !== theirs.id);
     const { length: count } = unretried;
-    expect(foundIds(found)).toEqual(sortedIds(unretried));
     expect(foundIds(found)).toContain(left.id);
-    expect(found.failures).toMatchObject([{ failure: "STAGE_UNAVAILABLE", retryable: true, count }]);
-    expect(found.nextStep).toMatchObject({ tool: "retry_jobs", arguments: { limit: count } });
+    const jobIds = unretried.slice(0, 5).map(({ id }) => id);
+    expect(found.failures).toMatchObject([{ failure: "STAGE_UNAVAILABLE", retryable: true, count, jobIds }]);
+    const period = { createdSince: expect.any(String), createdBefore: expect.any(String) };
+    expect(found.nextStep).toMatchObject({ tool: "retry_jobs", arguments: { ...period, limit: count } });
+    // A later failure is not among the jobs that were listed.
+    service.clock.advance(2_000);
+    const later = await createRetryableJob(service);
     const retried = await bench().ok("retry_jobs", { ...found.nextStep?.arguments, waitSeconds: 20 });
     const rows = z
       .array(z.looseObject({ outcome: z.literal("retried"), count: z.int().default(1) }))
       .parse(retried.structured["results"]);
     expect(rows.reduce((sum, row) => sum + row.count, 0)).toBe(count);
+    const remaining = Found.parse((await bench().ok("list_jobs", { workspaceId, unretried: true })).structured);
+    expect(idsOf(remaining.data)).toEqual([later.id]);
+    expect(remaining.nextStep).toMatchObject({ arguments: { jobIds: [later.id] } });
     const page = (await bench().ok("list_jobs", { workspaceId, limit: 100 })).structured;
     for (const row of [
       { id: theirs.id, retriedBy: elsewhere.data.id },
@@ -165,10 +173,11 @@ describeLatestRevision((bench, revision) => {
     const { page } = await service.ok(operations.listMicJobs, { query: { workspaceId, limit } });
     const args = { workspaceId, cursor: page.nextCursor, limit: 1 };
     const row = { id, retriedBy: made.id };
-    for (const filter of [{}, { states: ["FAILED"] }]) {
-      const other = await createFreshBench(bench(), revision);
-      expect((await other.ok("list_jobs", { ...args, ...filter })).structured["data"]).toMatchObject([row]);
-    }
+    const paged = await createFreshBench(bench(), revision);
+    expect((await paged.ok("list_jobs", args)).structured["data"]).toMatchObject([row]);
+    const filtered = await createFreshBench(bench(), revision);
+    const { failures } = Found.parse((await filtered.ok("list_jobs", { ...args, ...onlyFailed })).structured);
+    expect(failures.find(({ jobIds }) => jobIds.includes(id))).toMatchObject({ retried: true });
     const other = await createFreshBench(bench(), revision);
     expect(foundIds(Found.parse((await other.ok("list_jobs", { ...args, unretried: true })).structured))).not.toContain(
       id,
@@ -291,14 +300,16 @@ test("a page whose next cursor equals the given cursor is reported as broken", {
 });
 
 test("jobs that are created while a page is read again are neither lost nor repeated", async () => {
-  const jobs = [...hourlyJobs(60, () => failed)];
-  const { found, requestedPages } = await findIn(jobs, { ...onlyFailed, limit: 10 }, (request) => {
-    if (request === 2) jobs.unshift(...hourlyJobs(2, (index) => ({ ...failed, id: `new-${index}` })));
+  const paused = { state: "PAUSED", processingState: "PAUSED" };
+  const jobs = [...hourlyJobs(60, () => paused)];
+  const { found, requestedPages } = await findIn(jobs, { states: ["PAUSED"], limit: 10 }, (request) => {
+    if (request === 2) jobs.unshift(...hourlyJobs(2, (index) => ({ ...paused, id: `new-${index}` })));
     return undefined;
   });
-  expect(requestedPages.map(({ limit }) => limit)).toEqual([100, 10]);
-  expect(foundIds(found)).toEqual([...idsOf(hourlyJobs(8, () => failed)), "new-0", "new-1"]);
-  expect(found.page.nextCursor).toBe("at 10");
+  // The rest is read to be counted.
+  expect(requestedPages.map(({ limit }) => limit)).toEqual([100, 10, 100]);
+  expect(foundIds(found)).toEqual([...idsOf(hourlyJobs(8)), "new-0", "new-1"]);
+  expect(found).toMatchObject({ page: { nextCursor: "at 10" }, counts: { PAUSED: 62 } });
 });
 
 test.each([{}, onlyFailed])(
@@ -359,7 +370,7 @@ test("filters by recipe version and by times select exactly the jobs between the
     expect(foundIds((await findIn(jobs, filter)).found)).toEqual(expected.map((index) => `job-${index}`));
 });
 
-test("rows have the time of the last change, and the key of their recipe version if there are several", async () => {
+test("rows of a filtered list have the time of the last change, and the key of their recipe version if there are several", async () => {
   const [one, other] = ["1", "2"].map((digit) => `micrecipev_${digit.repeat(32)}`);
   const jobs = hourlyJobs(2, (index) => ({
     ...(index === 0
@@ -367,7 +378,7 @@ test("rows have the time of the last change, and the key of their recipe version
       : { recipeVersionId: other }),
     updatedAt: "2026-11-21T00:00:00Z",
   }));
-  const { found } = await findIn(jobs, {});
+  const { found } = await findIn(jobs, { createdSince: "2026-11-01" });
   const updatedAt = "2026-11-21T00:00:00Z";
   expect(found).toMatchObject({
     data: [
@@ -379,14 +390,17 @@ test("rows have the time of the last change, and the key of their recipe version
   const { found: filtered } = await findIn(jobs, { recipeVersionId: one });
   expect(filtered).not.toHaveProperty("recipes");
   expect(filtered.data[0]).not.toHaveProperty("recipe");
+  const { found: page } = await findIn(jobs, {});
+  expect(page.data[0]).toMatchObject({ state: "PAUSED", updatedAt });
+  expect(page).not.toHaveProperty("recipes");
 });
 
-test("jobs that share a failure have one row, with their number and ids", async () => {
+test("jobs that share a failure have one row, with their number and the first ids", async () => {
   const otherCode = { ...failed, failure: { ...problem, code: "OTHER" } };
   const jobs = hourlyJobs(12, (index) => (index < 10 ? failed : index === 10 ? otherCode : {}));
   const { found } = await findIn(jobs, onlyFailed);
-  const jobIds = idsOf(jobs.slice(0, 10));
-  expect(found.failures).toMatchObject([{ failure: problem.code, retryable: true, count: 10, jobIds }]);
+  const jobIds = idsOf(jobs.slice(0, 5));
+  expect(found.failures).toMatchObject([{ failure: problem.code, retryable: true, count: 10, jobIds, more: 5 }]);
   expect(found).toMatchObject({ data: [{ id: "job-10", failure: "OTHER" }], counts: { FAILED: 11 } });
 });
 

@@ -205,7 +205,7 @@ function adviseFailure(job: Job, history: JobHistory): Advice {
       summary: say`${why} A resumed run failed at ${stage} again; RESTART runs it from the start.`,
       nextStep: {
         tool: "retry_job",
-        arguments: { jobId: id, retryMode: "RESTART", reason },
+        arguments: { jobId: id, retryMode: "RESTART", reason, waitSeconds: CALL_LIMIT_SECONDS },
         why: say`${stage} failed again, so the results of earlier stages may be the cause; RESTART discards them${forReader(": ask the user first", "")}`,
       },
     };
@@ -213,7 +213,7 @@ function adviseFailure(job: Job, history: JobHistory): Advice {
     summary: say`${why} It may be retried.`,
     nextStep: {
       tool: "retry_job",
-      arguments: { jobId: id, retryMode: "SAFE_RESUME", reason },
+      arguments: { jobId: id, retryMode: "SAFE_RESUME", reason, waitSeconds: CALL_LIMIT_SECONDS },
       why: say`keeps the ${finishedText(job) ?? own("finished stages")}`,
     },
   };
@@ -405,8 +405,11 @@ function stagesLine(job: Job): string {
   return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
 }
 
-/** Returns the row of a job in a list, without usual values. `updatedAt`: since when the job is in its state, or has stalled. */
-export function summarizeJob(job: Job, retriedBy: string | undefined) {
+/**
+ * Returns the row of a job in a list, without usual values. `updatedAt`: since when the job waits, has stalled, or, if `withEnd` is true, has
+ * ended.
+ */
+export function summarizeJob(job: Job, retriedBy: string | undefined, withEnd = false) {
   const stage = currentStage(job);
   return {
     id: job.id,
@@ -417,6 +420,6 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     retriedBy,
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
     createdAt: truncateToSeconds(job.createdAt),
-    updatedAt: truncateToSeconds(job.updatedAt),
+    ...((withEnd || !TERMINAL_STATES.has(job.state)) && { updatedAt: truncateToSeconds(job.updatedAt) }),
   };
 }

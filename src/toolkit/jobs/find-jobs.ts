@@ -93,6 +93,8 @@ function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => 
   };
 }
 
+type Page = Pick<z.output<typeof listMicJobs.success.body>["page"], "nextCursor" | "hasMore">;
+
 interface Search {
   readonly workspaceId: string;
   /** Maximum number of rows (default 25). */
@@ -101,6 +103,8 @@ interface Search {
   readonly filter: JobFilter;
   /** True if the rows contain full jobs. */
   readonly isFull: boolean;
+  /** Jobs with the same key have one row (default: each has its own). */
+  readonly rowKey?: (job: Job) => string;
 }
 
 /** A failed job that is not worth another retry, and the reason. */
@@ -109,9 +113,19 @@ export interface GivenUpJob {
   readonly reason: GiveUpReason;
 }
 
-/** Reads pages until enough jobs match or a limit is reached. Throws Failure if the first page cannot be read, or on cancellation. */
+/**
+ * Reads pages until the list ends or a limit is reached, and counts all jobs that match. The rows end where the next page of results begins.
+ * Throws Failure if the first page cannot be read, or on cancellation.
+ */
 export async function findJobs(
-  { workspaceId, limit: maxRows = DEFAULT_JOB_PAGE, cursor: start, filter, isFull }: Search,
+  {
+    workspaceId,
+    limit: maxRows = DEFAULT_JOB_PAGE,
+    cursor: start,
+    filter,
+    isFull,
+    rowKey = ({ id }: Job) => id,
+  }: Search,
   ctx: CallContext & Pick<ToolContext, "api" | "report"> & HistoryPorts,
 ) {
   const { report } = ctx;
@@ -119,9 +133,14 @@ export async function findJobs(
   const fits = matchesFilter(filter);
   const isOld = createAgeCheck(filter);
   const seen = new Map<string, Job>();
+  const matching: Job[] = [];
   const rows: Job[] = [];
+  let rowKeys: ReadonlySet<string> = new Set();
+  /** Where the rows end, if more jobs follow. */
+  let cut: { readonly page: Page; readonly isShort: boolean } | undefined;
   let bytes = 0;
   let pageRows: readonly Job[] = [];
+  let pageKeys = rowKeys;
   const givenUp: GivenUpJob[] = [];
   let pageGivenUp: GivenUpJob[] = [];
   const drift = new Set<string>();
@@ -147,12 +166,16 @@ export async function findJobs(
     pageGivenUp = [];
     const areRows = await Promise.all(jobs.map(isRow));
     pageRows = jobs.filter((_, index) => areRows[index]);
-    let [count, weight] = [rows.length, bytes];
+    if (cut) return jobs.length;
+    const keys = new Set(rowKeys);
+    pageKeys = keys;
+    let weight = bytes;
     for (const [index, job] of jobs.entries()) {
       if (areRows[index] !== true) continue;
       weight += isFull ? bytesOf(job) : 0;
-      if (count >= maxRows || (count > 0 && weight > MAX_FULL_VIEW_BYTES)) return index;
-      count += 1;
+      const isOver = !keys.has(rowKey(job)) && keys.size >= maxRows;
+      if (isOver || (keys.size > 0 && weight > MAX_FULL_VIEW_BYTES)) return index;
+      keys.add(rowKey(job));
     }
     return jobs.length;
   }
@@ -168,19 +191,19 @@ export async function findJobs(
 
   const isUnretried = ({ id }: Job): boolean => retries.retryOf(id) === undefined;
 
-  /** `ended`: the message of the failure that ended reading early, if one did. */
+  // A later page may contain the retry of a job in an earlier row.
+  const withoutRetried = (jobs: readonly Job[]) => (filter.unretried === true ? jobs.filter(isUnretried) : jobs);
+
+  /** `page`: where reading ended. `ended`: the message of the failure that ended it early, if one did. */
   const found = (
-    page: { readonly nextCursor: string | null; readonly hasMore: boolean },
-    {
-      ended,
-      isCut = false,
-      isRestOld = false,
-      isLoop = false,
-    }: { ended?: Text; isCut?: boolean; isRestOld?: boolean; isLoop?: boolean } = {},
+    page: Page,
+    { ended, isRestOld = false, isLoop = false }: { ended?: Text; isRestOld?: boolean; isLoop?: boolean } = {},
   ) => ({
-    // A later page may contain the retry of a job in an earlier row.
-    data: filter.unretried === true ? rows.filter(isUnretried) : rows,
-    page,
+    /** All jobs that match. */
+    matching: withoutRetried(matching),
+    /** Those that have a row. */
+    data: withoutRetried(rows),
+    page: cut?.page ?? page,
     meta,
     drift: [...drift],
     /** The jobs of the pages that break the contract: id and reason. */
@@ -193,11 +216,11 @@ export async function findJobs(
     read: { jobs: seen.size, complete: !page.hasMore && leftOut.size === 0 },
     ended,
     /** True if there are fewer rows than requested, because more do not fit into one result. */
-    isCut: isCut && rows.length < maxRows,
+    isCut: cut?.isShort === true,
     /** True if the remaining jobs were most likely created before `createdSince`. */
-    isRestOld,
+    isRestOld: isRestOld && !cut,
     /** True if the API's next cursor was already used in this call, so that the remaining jobs cannot be read. */
-    isLoop,
+    isLoop: isLoop && !cut,
   });
 
   for (;;) {
@@ -214,12 +237,20 @@ export async function findJobs(
     const here = { nextCursor: cursor ?? null, hasMore: true };
     if (fitting instanceof Failure) return found(here, { ended: fitting.facts.message });
     const { answer, isCut } = fitting;
-    if (answer === undefined) return found(here, { isCut });
+    if (answer === undefined) {
+      cut = { page: here, isShort: rowKeys.size < maxRows };
+      continue;
+    }
     const { data, page } = answer.value;
     for (const job of data) seen.set(job.id, job);
-    rows.push(...pageRows);
+    matching.push(...pageRows);
     givenUp.push(...pageGivenUp);
-    bytes += isFull ? pageRows.reduce((sum, job) => sum + bytesOf(job), 0) : 0;
+    if (!cut) {
+      rows.push(...pageRows);
+      rowKeys = pageKeys;
+      bytes += isFull ? pageRows.reduce((sum, job) => sum + bytesOf(job), 0) : 0;
+      if (isCut) cut = { page, isShort: rowKeys.size < maxRows };
+    }
     ({ meta } = answer.value);
     for (const field of answer.drift) drift.add(field);
     for (const item of answer.leftOut ?? []) leftOut.add(item);
@@ -229,7 +260,6 @@ export async function findJobs(
     const { hasMore, nextCursor } = page;
     if (hasMore && nextCursor !== null && (usedCursors.has(nextCursor) || isUnsendable(nextCursor)))
       return found({ ...page, nextCursor: null }, { isLoop: true });
-    if (isCut) return found(page, { isCut });
     if (!page.hasMore || page.nextCursor === null) return found(page);
     // The remaining jobs are older than `createdSince`, so the result is complete.
     if (isRestOld) return found({ nextCursor: null, hasMore: false }, { isRestOld });

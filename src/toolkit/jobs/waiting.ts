@@ -191,7 +191,7 @@ export async function retryFailedStep(
 export function watchedJobRow({ id, job, failure }: WatchedJob, { retries }: Pick<ToolContext, "retries">) {
   const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
   if (!job) return { id, ...error };
-  const { retryOfBatchId, createdAt: _, ...row } = summarizeJob(job, retries.get(job.id));
+  const { retryOfBatchId, createdAt: _, ...row } = summarizeJob(job, retries.get(job.id), true);
   const errors = job.failure ? render(fieldErrorsText(job.failure.fieldErrors, true), AGENT) : "";
   return {
     ...row,
