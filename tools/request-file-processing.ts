@@ -10,7 +10,7 @@ import {
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
-import { raw, say, withKey } from "../src/core/text.ts";
+import { join, raw, say, type Text, withKey } from "../src/core/text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
@@ -49,21 +49,25 @@ const traits: TraitsOf<typeof requestMicSharedFileProcessing> = {
 const readRequest = (requestId: string, ctx: ToolContext) =>
   ctx.api.call(getMicSharedFileProcessingRequest, { path: { requestId } }, ctx);
 
-/**
- * Returns the latest request for this input and recipe version in the journal if it is still to be decided or approved: the API may
- * consider only a new one, whose review starts again. Undefined with a key, which asks for a new request. Throws Failure.
- */
-async function readPending(
+/** An earlier request for the same input and recipe version. */
+interface EarlierRequest {
+  /** Given if it is still to be decided or approved: the API may consider only a new one, whose review starts again. */
+  readonly pending?: ToolResult<ProcessingRequest>;
+  /** Its state, otherwise. */
+  readonly ended?: Text;
+}
+
+/** Reads the latest request in the journal. Undefined with a key, which asks for a new request. Throws Failure. */
+async function readEarlier(
   {
     idempotencyKey,
     ...args
   }: Readonly<z.output<typeof requestBody>> & { readonly idempotencyKey?: string | undefined },
   ctx: ToolContext,
-): Promise<ToolResult<ProcessingRequest> | undefined> {
+): Promise<EarlierRequest> {
   const { proposedKey, tool } = ctx;
-  if (idempotencyKey !== undefined) return undefined;
-  if (await ctx.actions.findExisting({ tool, arguments: args, traits, explicitKey: undefined, proposedKey }))
-    return undefined;
+  if (idempotencyKey !== undefined) return {};
+  if (await ctx.actions.findExisting({ tool, arguments: args, traits, explicitKey: undefined, proposedKey })) return {};
   rejectPast(args.expiresAt, ctx.api.timing.now());
   const earlier = (await ctx.actions.readHistory(args.inputId)).actions.find(
     (action) =>
@@ -73,20 +77,21 @@ async function readPending(
         (name) => action.arguments[name] === args[name],
       ),
   );
-  if (earlier?.createdId === undefined) return undefined;
+  if (earlier?.createdId === undefined) return {};
   const answer = await readRequest(earlier.createdId, ctx).catch((error: unknown) => {
     if (error instanceof Failure && (error.facts.kind === "not_found" || error.facts.kind === "forbidden"))
       return undefined;
     throw error;
   });
-  if (!answer) return undefined;
+  if (!answer) return {};
   const { id, state, createdAt, expiresAt } = answer.value.data;
   const now = answer.respondedAt ?? ctx.api.timing.now();
-  if (state === "REJECTED" || state === "REVOKED" || Date.parse(expiresAt) <= now) return undefined;
+  if (state === "REJECTED" || state === "REVOKED") return { ended: say`The earlier request ${id} is ${state}.` };
+  if (Date.parse(expiresAt) <= now) return { ended: say`The earlier request ${id} expired at ${expiresAt}.` };
   const age = raw(formatDuration(Math.max(0, now - Date.parse(createdAt))));
   const again = deriveRepeatKey(earlier.idempotencyKey);
   const notice = say`Not requested again: ${id}, requested ${age} ago, is ${state}. To request it again, ${withKey(again)}.`;
-  return await resourceResult(answer, describeRequestWith(ctx), { notice });
+  return { pending: await resourceResult(answer, describeRequestWith(ctx), { notice }) };
 }
 
 export const requestFileProcessing = defineTool({
@@ -109,9 +114,9 @@ export const requestFileProcessing = defineTool({
   }),
   output: outputs.resource<ProcessingRequest>(),
   async run(args, ctx) {
-    const pending = await readPending(args, ctx);
+    const { pending, ended } = await readEarlier(args, ctx);
     if (pending) return pending;
-    return await runAction(args, ctx, {
+    const made = await runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,
       traits,
       describe: describeRequestWith(ctx),
@@ -122,5 +127,6 @@ export const requestFileProcessing = defineTool({
         rejectPast(args.expiresAt, ctx.api.timing.now());
       },
     });
+    return { ...made, summary: join([made.summary, ended]) };
   },
 });

@@ -67,7 +67,7 @@ function forbiddenAdvice(endpoint: Endpoint, facts: FailureFacts, title: string)
   const requestId = endpoint.id === "createMicJob" ? findProcessingRequest(title, facts) : undefined;
   if (requestId !== undefined) {
     const review = call("get_file_processing_request", { requestId, waitSeconds: CALL_LIMIT_SECONDS });
-    return say`${review} shows the review. Once the request is APPROVED, the same call runs the job. A review can take days${forReader(": tell the user", "")}.`;
+    return say`${review} shows the review. Once the request is APPROVED, the same call runs the job.${forReader(" If the review continues, tell the user.", "")}`;
   }
   if (endpoint.api === "playground")
     return say`${ask("Contact")} the operator of the geography API, whose policy denies this call.`;
@@ -77,7 +77,7 @@ function forbiddenAdvice(endpoint: Endpoint, facts: FailureFacts, title: string)
       : ask("Ask");
   const permission =
     endpoint.id === "createMicJob" &&
-    own(" A shared file needs an APPROVED processing request (request_file_processing) first.");
+    own(" A shared file may first need an APPROVED request (request_file_processing).");
   return say`${askOwner} the application's owner for the missing scope or permission.${permission}`;
 }
 

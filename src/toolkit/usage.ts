@@ -7,7 +7,7 @@ import { Failure } from "../core/failure.ts";
 import { join, own, raw, say, type Text } from "../core/text.ts";
 import { describeUsage, noQuotaText } from "./describe/usage.ts";
 import { compactJson, type ReadAnswer, resourceResult, type ToolResult, toolResult, type View } from "./results.ts";
-import { truncateToSeconds } from "./summary-view.ts";
+import { toSummaryFields } from "./summary-view.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 interface UsageQuery {
@@ -66,8 +66,9 @@ export async function usageResult(
 ): Promise<ToolResult<UsageSummary>> {
   if (others.length === 0) return await resourceResult(first, (usage) => describeUsage(usage, window), { view });
   const windows = [first, ...others].map(({ value }) => value.data);
-  const { observedAt, resetTimezone } = first.value.data;
-  const data = view === "full" ? { windows } : { observedAt: truncateToSeconds(observedAt), resetTimezone };
+  const { observedAt, resetTimezone, buckets } = first.value.data;
+  const [resetAt = null] = buckets.flatMap((bucket) => bucket.resetAt ?? []);
+  const data = view === "full" ? { windows } : toSummaryFields({ observedAt, resetTimezone, resetAt });
   return toolResult(first.value.data, {
     summary: leftText(windows),
     fields: { data },

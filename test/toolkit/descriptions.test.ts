@@ -84,7 +84,11 @@ const JOBS: readonly JobRow[] = [
   ["stalled", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
   ["paused", job({ state: "PAUSED" }), [/It has not changed since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
   ["succeeded", job({ state: "SUCCEEDED" }), [/^The job SUCCEEDED\.$/]],
-  ["succeeded", job({ state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" }), [/: AWAITING_RELEASE \(the API/]],
+  [
+    "succeeded",
+    job({ state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" }),
+    [/: AWAITING_RELEASE \(not released/],
+  ],
   ["cancelled", job({ state: "CANCELLED", stages: [] }), [/^The job is CANCELLED\. It can be retried\./]],
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
   ["failed, retried", failed({ retryable: false }), retriedPatterns, readRetry, retriedAs("job-2")],
@@ -181,16 +185,24 @@ describe("advice table", () => {
     test(`advice on a processing request: ${row}`, async () =>
       expectAdvice(await describeRequestWith({ offers: createRecipeOfferCache() })(of), [patterns], step));
 
-  test("after the approval of a request, the next call runs a job on the only port of a recipe that was read", async () => {
+  test("after the approval of a request, the next call runs a recipe with one port that was read, if it requires no parameters", async () => {
     const offers = createRecipeOfferCache();
     const offer = RecipeOffer.parse(samples.recipeOffer);
     const [port] = offer.recipe.inputs;
-    offers.remember([{ ...offer, recipe: { ...offer.recipe, inputs: port ? [port] : [] } }]);
+    const definition = { type: "object", required: ["level"] };
+    const parameters = { ...offer.recipe.parameters, definition };
+    offers.remember([{ ...offer, recipe: { ...offer.recipe, inputs: port ? [port] : [], parameters } }]);
     const approved = { ...request("APPROVED", null), recipeVersionId: offer.recipe.versionId };
-    const { nextStep } = await describeRequestWith({ offers })(approved);
-    const { workspaceId, recipeVersionId, inputId } = approved;
-    const args = { workspaceId, recipeVersionId, inputs: [{ port: port?.name, inputId }], parameterValues: {} };
-    expect(nextStep).toMatchObject({ tool: "run_job", arguments: args });
+    const { nextStep, summary } = await describeRequestWith({ offers })(approved);
+    const inputs = JSON.stringify([{ port: port?.name, inputId: approved.inputId }]);
+    expect(render(summary, AGENT)).toContain(`Run it: run_job with inputs ${inputs} and your parameterValues.`);
+    expect(nextStep).toBeUndefined();
+    parameters.definition.required = [];
+    const complete = { inputs: JSON.parse(inputs), parameterValues: {} };
+    expect((await describeRequestWith({ offers })(approved)).nextStep).toMatchObject({
+      tool: "run_job",
+      arguments: complete,
+    });
   });
 
   test.each([

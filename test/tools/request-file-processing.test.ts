@@ -91,6 +91,9 @@ test.for([
       const methods = stub.requests.slice(before).map(({ method }) => method);
       if (isRequested) {
         expect(methods, text).toContain("POST");
+        expect(text).toMatch(
+          / The earlier request micsharedrequest_\w+ (?:is (?:REJECTED|REVOKED)|expired at 2001\S+)\.$/m,
+        );
         return;
       }
       expect(methods).toEqual(["GET"]);

@@ -11,7 +11,7 @@ import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { abortFailure, errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
-import type { Reader, Text } from "../../core/text.ts";
+import { join, type Reader, say, type Text } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
@@ -115,6 +115,10 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
   };
 }
 
+/** A model cannot see whether its host has shown a question. */
+const consentText = (wasAsked: boolean): Text =>
+  wasAsked ? say`The user confirmed.` : say`The user was not asked to confirm.`;
+
 const DECLINED_SUMMARY = "The user declined; nothing was sent. Do not call it again unless the user asks for it.";
 const DECLINED: CallToolResult = {
   content: [{ type: "text", text: DECLINED_SUMMARY }],
@@ -180,21 +184,31 @@ export interface Caller extends Pick<ToolContext, "followsTasks"> {
 /** What a call has come to: its result, with the notice that belongs to it, or the user has not consented. */
 export type Outcome =
   | Exclude<Consent, { readonly go: true }>
-  | { readonly result: ToolResult; readonly workspaceId: string | undefined; readonly notice: Text | undefined };
+  | {
+      readonly result: ToolResult;
+      readonly workspaceId: string | undefined;
+      readonly notice: Text | undefined;
+      /** Whether the user was asked about this call; undefined if it needs no confirmation, or had it before. */
+      readonly wasAsked: boolean | undefined;
+    };
 
 /** Every call of a tool by a client or from the command line goes through this function. Throws Failure and ProtocolError. */
 export async function runTool(tool: Tool, given: unknown, runtime: Runtime, caller: Caller): Promise<Outcome> {
   const { limits, report = () => undefined, followsTasks = false, requestConsent } = caller;
   const { args, workspaceId } = await completeArguments(tool, given, runtime);
   let ctx = createToolContext(runtime, tool.name, limits, { workspaceId, report, followsTasks });
+  // Only resolve_actions itself finds out whether there is anything to confirm.
+  let wasAsked = requestConsent || tool.name === "resolve_actions" ? undefined : false;
   if (requestConsent) {
     const consent = await requestConsent(args, ctx);
     if (!("go" in consent)) return consent;
     ctx = { ...ctx, proposedKey: consent.key, shownVersion: consent.shownVersion };
+    if (consent.key !== undefined) wasAsked = true;
   }
   const result = await tool.run(args, ctx);
   runtime.completions.recordResult(result);
-  return { result, workspaceId, notice: noticeFor(tool, result, runtime) };
+  if (result.isReplay === true || tool.confirmationFor?.(args) === undefined) wasAsked = undefined;
+  return { result, workspaceId, notice: noticeFor(tool, result, runtime), wasAsked };
 }
 
 export interface CallEnvironment extends Pick<Caller, "requestConsent"> {
@@ -228,7 +242,11 @@ export async function callTool(
     if ("ask" in outcome) return outcome.ask;
     if ("declined" in outcome) answer = DECLINED;
     else {
-      const { result, workspaceId, notice } = outcome;
+      const { workspaceId, wasAsked, notice } = outcome;
+      const result =
+        wasAsked === undefined
+          ? outcome.result
+          : { ...outcome.result, summary: join([outcome.result.summary, consentText(wasAsked)]) };
       // If no task can be created, even a client that supports tasks gets the result itself.
       const task =
         tool.makes === "job"

@@ -24,7 +24,7 @@ function registerAgainStep({ id, workspaceId, inputKind, referenceId }: Input): 
 const OTHER_FILE = forReader("Ask the user for another file", "Use another file");
 
 function advise(input: Input, readAt: number | undefined): Advice {
-  const { id, state, scanState, expiresAt } = input;
+  const { id, state, inputKind, scanState, expiresAt } = input;
   if (hasExpired(input, readAt))
     return {
       summary: say`The input has EXPIRED; register the file again to use it.`,
@@ -46,7 +46,9 @@ function advise(input: Input, readAt: number | undefined): Advice {
     }
     case "READY": {
       const until = expiresAt !== null && say` until ${truncateToSeconds(expiresAt)}`;
-      return { summary: say`The input is READY${until}. run_job can use it.` };
+      // No field shows whether a file is shared.
+      const shared = inputKind === "M4_FILE" && say` A shared file may first need request_file_processing.`;
+      return { summary: say`The input is READY${until}. run_job can use it.${shared}` };
     }
     case "QUARANTINED":
       return {

@@ -127,7 +127,7 @@ const OUTPUT = say`To use its output in another job, pass outputDatasetVersionId
 const publicationText = ({ publicationState: state }: Job): Text | undefined =>
   state === "NOT_REQUESTED"
     ? undefined
-    : say`Publication: ${state}${state === "AWAITING_RELEASE" && own(" (the API advances it)")}.`;
+    : say`Publication: ${state}${state === "AWAITING_RELEASE" && own(" (not released yet; no tool can release it)")}.`;
 
 /** "The job", with the id of the job that it retries, if any. */
 const nameOf = ({ retryOfBatchId }: Job): Text =>
