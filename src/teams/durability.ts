@@ -18,6 +18,9 @@ export interface DurabilityProblem {
   readonly isBlocked?: true;
 }
 
+/** Programs that receive the WAL, but are no replicas: of a backup, PostgreSQL reports an ever longer delay. */
+const BACKUPS = "('pg_basebackup', 'pg_receivewal')";
+
 // Every role can count the connected replicas, and read the waits of its own connections. Only a role that may read statistics
 // (pg_monitor) can read the state and the names of replicas. `blocked`: commits of this role that wait for a replica.
 const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_setting('synchronous_standby_names') AS standbys,
@@ -27,7 +30,7 @@ const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_se
   (SELECT COUNT(*) FROM pg_stat_activity
      WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '${BLOCKED_SECONDS} seconds') AS blocked,
   (SELECT COUNT(*) FROM pg_stat_replication
-     WHERE state = 'streaming' AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas`;
+     WHERE state = 'streaming' AND application_name NOT IN ${BACKUPS}) AS replicas`;
 
 const CONFIGURE_STANDBYS =
   "Add two replicas, and make commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
@@ -70,10 +73,10 @@ export async function checkDurability(
   };
 }
 
-const FIGURES_SQL = `SELECT
-  (SELECT COUNT(*) FROM pg_stat_replication WHERE COALESCE(application_name, '') NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas,
-  COALESCE((SELECT EXTRACT(EPOCH FROM MAX(replay_lag)) FROM pg_stat_replication), 0)::float8 AS lag,
-  (SELECT SUM(numbackends) FROM pg_stat_database)::float8 / current_setting('max_connections')::float8 AS connections`;
+const FIGURES_SQL = `WITH replicas AS (SELECT replay_lag FROM pg_stat_replication WHERE COALESCE(application_name, '') NOT IN ${BACKUPS})
+  SELECT (SELECT COUNT(*) FROM replicas) AS replicas,
+    COALESCE((SELECT EXTRACT(EPOCH FROM MAX(replay_lag)) FROM replicas), 0)::float8 AS lag,
+    (SELECT SUM(numbackends) FROM pg_stat_database)::float8 / current_setting('max_connections')::float8 AS connections`;
 const FiguresRow = z.object({ replicas: z.int(), lag: z.number(), connections: z.number() });
 export type DatabaseFigures = z.infer<typeof FiguresRow>;
 

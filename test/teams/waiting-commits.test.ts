@@ -1,10 +1,13 @@
 // Tests that commits which wait for a missing replica do not take the connections of PostgreSQL, and that they are reported as what they are.
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { connectToPrimary } from "../../src/teams/database.ts";
 import { openForFile } from "../support/for-file.ts";
-import { postgresMissing } from "../support/postgres.ts";
+import { postgresBin, postgresMissing } from "../support/postgres.ts";
 import { startPostgresPair } from "../support/postgres-pair.ts";
+import { launchProcess } from "../support/process.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, linuxMissing } from "../support/unless.ts";
 
 const POOL = 4;
@@ -19,6 +22,33 @@ describeUnless(postgresMissing ?? linuxMissing, "commits that wait for a replica
     onTestFinished(() => deployment.close());
     return deployment;
   }
+
+  test("a backup that receives the WAL is no replica, and its ever longer delay is not reported", async () => {
+    const [url = ""] = (await getPair().createDatabase()).split(",");
+    const deployment = connect([url]);
+    const { port, username } = new URL(url);
+    const connection = ["--host=127.0.0.1", `--port=${port}`, `--username=${username}`];
+    const backup = launchProcess(
+      [
+        ...[join(postgresBin ?? "", "pg_receivewal"), "--directory", await folderForTest(), "--status-interval=1"],
+        ...connection,
+      ],
+      {},
+    );
+    onTestFinished(() => backup.kill());
+    const { query } = await deployment.open();
+    await query("CREATE TABLE written (a INTEGER)");
+    const readDelay = async () => {
+      await query("INSERT INTO written VALUES (1)");
+      const sql =
+        "SELECT EXTRACT(EPOCH FROM replay_lag) AS delay FROM pg_stat_replication WHERE application_name = 'pg_receivewal'";
+      return Number((await getPair().run(sql))[0]?.["delay"]);
+    };
+    await expect.poll(readDelay, { interval: 500 }).toBeGreaterThan(2);
+    const { replicas, lag } = await deployment.readFigures();
+    expect(replicas).toBe(1);
+    expect(lag).toBeLessThan(2);
+  });
 
   test("an instance keeps to its number of connections, reads work, and further writes are refused at once", async () => {
     const deployment = connect((await getPair().createDatabase()).split(","));
