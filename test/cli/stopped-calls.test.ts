@@ -70,6 +70,11 @@ const TOOLS = {
     stageMs: 60_000,
     words: async (user: User) => [`jobId=${await user.job(FILE.succeeds)}`, "reason=stop", "waitSeconds=40", "--yes"],
   },
+  cancel_jobs: {
+    action: "cancel_job",
+    stageMs: 60_000,
+    words: async (user: User) => [`jobIds=${await user.job(FILE.succeeds)}`, "reason=stop", "waitSeconds=40", "--yes"],
+  },
   request_file_processing: {
     action: "request_file_processing",
     stageMs: 60_000,
@@ -168,7 +173,9 @@ async function stopCallAt(
   const executions = made ? ((await user.executions(OPERATIONS[action])).get(made.idempotencyKey) ?? 0) : 0;
   if (made?.state === "unknown" || made?.state === "in_progress") {
     // A tool for many rows names the call that resolves all of them.
-    expect(text.includes(made.idempotencyKey) || /no job (runs|is retried) twice/.test(text), about).toBe(true);
+    expect(text.includes(made.idempotencyKey) || /no job (runs|is retried|is canceled) twice/.test(text), about).toBe(
+      true,
+    );
     expect(text, about).not.toMatch(NO_EFFECT);
   } else expect(executions, about).toBe(0);
   expect(code, about).not.toBe(0);

@@ -183,6 +183,7 @@ const MINUTE_MS = 60_000;
 
 const isJobRead = ({ method, path }: WireRequest): boolean => method === "GET" && /\/jobs\/[^/]+$/.test(path);
 const isRetry = ({ path }: WireRequest): boolean => path.endsWith("/retries");
+const isCancellation = ({ method, path }: WireRequest): boolean => method === "POST" && path.endsWith("/cancellations");
 const isRegistration = ({ method, path }: WireRequest): boolean => method === "POST" && path.endsWith("/inputs");
 
 /** A row of a result. */
@@ -225,6 +226,10 @@ const RetryResult = z.object({
   ),
   notSent: z.object({ count: z.number(), jobIds: z.array(z.string()) }).default({ count: 0, jobIds: [] }),
 });
+const CancelResult = z.object({
+  results: z.preprocess(rowOfEachJob, z.array(z.looseObject({ jobId: z.string(), outcome: z.string() }))),
+  notSent: z.object({ jobIds: z.array(z.string()) }).default({ jobIds: [] }),
+});
 const ResolveResult = z.object({
   results: z.array(
     z.looseObject({ idempotencyKey: z.string(), outcome: z.string(), createdId: z.string().optional() }),
@@ -243,6 +248,13 @@ function countRunFiles(summary: string): number | undefined {
   const files = numberIn(/(\d+) files?: /)(summary);
   const others = [...summary.matchAll(/(\d+) (?:NOT_SENT|NOT_RUN|UNKNOWN)\b/g)].map(([, count]) => Number(count));
   return files === undefined ? undefined : others.reduce((left, count) => left - count, files);
+}
+
+/** "5 jobs: 3 CANCELLED, 1 not sent, 1 unknown (DOWN)." */
+function countCanceled(summary: string): number | undefined {
+  const jobs = numberIn(/(\d+) jobs: /)(summary);
+  const others = [...summary.matchAll(/(\d+) (?:rejected|not sent|unknown)\b/g)].map(([, count]) => Number(count));
+  return jobs === undefined ? undefined : others.reduce((left, count) => left - count, jobs);
 }
 
 const COUNT = 5;
@@ -283,6 +295,26 @@ const SUBJECTS: readonly Subject[] = [
         expect(newJobId !== undefined).toBe(outcome === "retried");
         return { row: jobId, made: newJobId, isUnknown: outcome === "unknown" };
       });
+      return [...shown, ...notSent.jobIds.map((row) => ({ row }))];
+    },
+  },
+  {
+    ...{ tool: "cancel_jobs", operation: "cancelMicJob", countMade: countCanceled },
+    isAffected: (request) => isCancellation(request) || isJobRead(request),
+    async prepare({ service }, name) {
+      const jobs = await Promise.all(numbers.map(() => submitJob(service, FILE.pauses)));
+      // A paused job keeps its version.
+      service.clock.advance(MINUTE_MS);
+      const jobIds = jobs.map(({ id }) => id);
+      return { args: { jobIds, reason: "No longer needed", idempotencyKey: name, waitSeconds: 45 }, rows: jobIds };
+    },
+    groupsOf(structured) {
+      const { results, notSent } = CancelResult.parse(structured);
+      const shown = results.map(({ jobId, outcome }) => ({
+        row: jobId,
+        made: ["canceled", "requested"].includes(outcome) ? jobId : undefined,
+        isUnknown: outcome === "unknown",
+      }));
       return [...shown, ...notSent.jobIds.map((row) => ({ row }))];
     },
   },

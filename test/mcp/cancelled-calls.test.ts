@@ -52,6 +52,13 @@ const TOOLS = {
     stageMs: 60_000,
     args: async (user: User) => ({ jobId: await user.job(FILE.succeeds), reason: "stop" }),
   },
+  cancel_jobs: {
+    action: "cancel_job",
+    operationId: "cancelMicJob",
+    requests: ["cancelMicJob", "getMicPublicOperation"],
+    stageMs: 60_000,
+    args: async (user: User) => ({ jobIds: [await user.job(FILE.succeeds)], reason: "stop" }),
+  },
   request_file_processing: {
     action: "request_file_processing",
     operationId: "requestMicSharedFileProcessing",
