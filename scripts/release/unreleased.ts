@@ -11,10 +11,14 @@ export const PAGES = ["docs/use/clients.md", "docs/operate/teams.md", "examples/
 
 /** Returns the note; an empty string after the release. `page`: its path in the repository. */
 export function releaseNote(page: string): string {
+  if (IS_RELEASED) return "";
   const clone = page.startsWith("docs/") ? "../../README.md#try-it" : "../README.md#try-it";
-  return IS_RELEASED
-    ? ""
-    : `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, run
-> \`npm ci && npm run build && npm pack && npm install --global --prefix ~/.local ./mic-mcp-0.1.0.tgz\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.
+  const note = (prefix: string) =>
+    `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, run
+> \`npm ci && npm run build && npm pack && npm install --global ${prefix}./mic-mcp-0.1.0.tgz\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.`;
+  // A service of all users cannot read a home folder.
+  return page.startsWith("docs/operate/")
+    ? note("")
+    : `${note("--prefix ~/.local ")}
 > In the file of a client, write \`node\` and the path of \`dist/cli.js\` in the clone instead of \`npx -y mic-mcp\`.`;
 }
