@@ -31,8 +31,8 @@ export const downloadAsset = defineTool({
   }),
   async run({ assetId, fileName, preview: wantsPreview = false }, ctx) {
     const request = { assetId, fileName, preview: wantsPreview };
-    const saved = await ctx.files.saveAsset(request, ctx, (bytes) =>
-      ctx.report({ progress: bytes, message: `${bytes} bytes` }),
+    const saved = await ctx.files.saveAsset(request, ctx, (bytes, total) =>
+      ctx.report({ progress: bytes, total, message: `${bytes}${total === undefined ? "" : ` of ${total}`} bytes` }),
     );
     const { sentence, lines, warning, preview, file } = saved;
     const hasContent = file?.content !== undefined;

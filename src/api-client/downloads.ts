@@ -7,7 +7,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { withTimeout } from "../core/async.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
 import { say, type Text } from "../core/text.ts";
-import { contentTypeOf, fileWarning, withAssetStream } from "./asset-stream.ts";
+import { contentLengthOf, contentTypeOf, fileWarning, withAssetStream } from "./asset-stream.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { ApiClient } from "./client.ts";
 import type { CallRequest } from "./encode.ts";
@@ -24,24 +24,28 @@ export interface SavedFile {
   readonly warning?: Text;
 }
 
+/** `total`: the size of the file, if the API states it. */
+export type OnBytes = (bytes: number, total?: number) => void;
+
 interface DownloadTarget {
   readonly folder: string;
   /** The requested name. If it is undefined, the API's name is used, and numbered if it is taken. */
   readonly fileName?: string;
   /** The name if the API gives none. */
   readonly fallbackName: string;
-  readonly onBytes?: (bytes: number) => void;
+  readonly onBytes?: OnBytes;
 }
 
 /** Streams the body of a 200 response into `file`. Throws TransportError if the body breaks off, and the file's error if writing fails. */
 async function streamToFile(response: StreamedResponse, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
+  const total = contentLengthOf(response);
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of response.body) {
     hash.update(chunk);
     await file.writeFile(chunk);
     bytes += chunk.length;
-    onBytes?.(bytes);
+    onBytes?.(bytes, total);
   }
   return { bytes, sha256: hash.digest("hex") };
 }
@@ -91,6 +95,7 @@ interface RunningDownload {
   readonly done: Promise<SavedFile>;
   readonly abortController: AbortController;
   bytes: number;
+  total?: number | undefined;
   waiterCount: number;
   isFinished: boolean;
 }
@@ -119,8 +124,9 @@ export function createDownloads(service: ApiClient) {
     const abortController = new AbortController();
     // No attempt starts after the deadline; a stream that has started continues until it ends.
     const context = { signal: abortController.signal, deadlineAt };
-    const updateBytes = (bytes: number) => {
+    const updateBytes: OnBytes = (bytes, total) => {
       download.bytes = bytes;
+      download.total = total;
     };
     const done = downloadFile(service, endpoint, request, { ...target, onBytes: updateBytes }, context);
     const download: RunningDownload = { done, abortController, bytes: 0, waiterCount: 0, isFinished: false };
@@ -140,13 +146,13 @@ export function createDownloads(service: ApiClient) {
       request: CallRequest,
       target: DownloadTarget,
       context: CallContext,
-      onBytes: (bytes: number) => void,
+      onBytes: OnBytes,
     ): Promise<SavedFile> {
       const key = JSON.stringify([request.path, target.folder, target.fileName]);
       const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
       download.waiterCount++;
       const timeoutMs = timeLeftMs(context, service.timing) - ANSWER_MARGIN_MS;
-      const progressTimer = setInterval(() => onBytes(download.bytes), 1000);
+      const progressTimer = setInterval(() => onBytes(download.bytes, download.total), 1000);
       try {
         const timeoutError = () => incompleteDownloadFailure(download.bytes);
         return await withTimeout(download.done, { signal: context.signal, timeoutMs, timeoutError });

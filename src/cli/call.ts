@@ -19,7 +19,7 @@ import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
 import { exitCodeOfResult, UNFINISHED } from "./job-exit-code.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
-import { formatTables } from "./tables.ts";
+import { formatTables, wrapLines } from "./tables.ts";
 import { createProgressDisplay } from "./terminal.ts";
 import { terminalReader } from "./terminal-reader.ts";
 import { formatToolHelp, formatToolList, parseArgumentWords, parseInputFlag } from "./tool-arguments.ts";
@@ -188,7 +188,9 @@ export const call: RunCommand<"call"> = async ({ values, positionals }, environm
     // A terminal cannot show views; `mic-mcp show` writes them as pages.
     const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), undefined);
     const rows = listed.map(({ name: tool, title, description }) => ({ name: tool, title, description }));
-    process.stdout.write(`${values.json ? JSON.stringify({ tools: rows }) : formatToolList(listed)}\n`);
+    process.stdout.write(
+      `${values.json ? JSON.stringify({ tools: rows }) : wrapLines(formatToolList(listed), process.stdout)}\n`,
+    );
     return 0;
   }
   const timeoutSeconds = parseIntegerFlag("timeout", values.timeout, MAX_CALL_SECONDS);

@@ -28,6 +28,7 @@ import type { RunCommand } from "./commands.ts";
 import { compose } from "./compose.ts";
 import { checkScopes } from "./scopes.ts";
 import { collectSettings, formatSettings, type SettingsReport } from "./settings-report.ts";
+import { wrapLines } from "./tables.ts";
 import { applyStyle } from "./terminal.ts";
 
 function formatCheck({ name, ok, detail, fix }: Check): string {
@@ -131,6 +132,8 @@ export const doctor: RunCommand<"doctor"> = async ({ values }, environment) => {
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked FAIL.";
   const lines = [...(settings ? [...formatSettings(settings), ""] : []), ...checks.map(formatCheck), verdict];
-  process.stdout.write(`${values.json ? escapeJson(JSON.stringify({ ok, settings, checks })) : lines.join("\n")}\n`);
+  process.stdout.write(
+    `${values.json ? escapeJson(JSON.stringify({ ok, settings, checks })) : wrapLines(lines.join("\n"), process.stdout)}\n`,
+  );
   return ok ? 0 : 1;
 };

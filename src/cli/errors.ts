@@ -9,7 +9,7 @@ import {
   type FailureReport,
   toReport,
 } from "../core/failure.ts";
-import { type Command, flagsOf } from "./commands.ts";
+import { type Command, flagsOf, isCommandName } from "./commands.ts";
 import { PERSON } from "./terminal-reader.ts";
 
 /** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
@@ -49,6 +49,9 @@ const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 function toUsageError(error: unknown, command: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
+  const positional = /^Unexpected argument '([^']*)'/.exec(reason)?.[1];
+  if (positional !== undefined && isCommandName(positional))
+    return new UsageError(`Write flags after the command: mic-mcp ${positional} … --FLAG.`);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
   const names = ["help", "version", "env-file", ...flagsOf(command).map(({ name }) => name)];

@@ -10,6 +10,7 @@ import {
   configurationPaths,
   formatEntry,
   readIfExists,
+  readServers,
   removeEntry,
   thisMachine,
 } from "./client-files.ts";
@@ -74,8 +75,9 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
     const after = await addEntry(before, name, entry, client);
     const isChanged = after !== before;
     if (isChanged) await replaceFile(path, after);
+    const isNew = !Object.hasOwn(await readServers(before, client), name);
     const sentence = isChanged
-      ? `Wrote the entry ${name} to ${path}. Restart ${client.title} to use it.`
+      ? `${isNew ? "Wrote" : "Replaced the command of"} the entry ${name} to ${path}. Restart ${client.title} to use it.`
       : `${client.title} already has this entry ${name} in ${path}.`;
     printOutcome(values.json, sentence, { ...outcome, path, changed: isChanged });
     return 0;

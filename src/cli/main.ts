@@ -14,6 +14,7 @@ import {
 } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
 import { formatCommandHelp, formatProgramHelp, gettingStartedText, selectAction } from "./help.ts";
+import { wrapLines } from "./tables.ts";
 import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
@@ -61,7 +62,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<RunCommand<Name>>
 };
 
 const print = (text: string): number => {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${wrapLines(text, process.stdout)}\n`);
   return 0;
 };
 

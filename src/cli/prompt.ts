@@ -30,7 +30,7 @@ export function openPrompter() {
     const line = await lines.next();
     process.stderr.write("\r\n");
     // The user pressed Ctrl-C or Ctrl-D, or the terminal was closed.
-    if (line.done) throw new Error("cancelled. Nothing was stored.");
+    if (line.done) throw new Error("canceled. Nothing was stored.");
     pendingLines -= 1;
     return line.value.trim();
   }

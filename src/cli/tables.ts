@@ -1,4 +1,6 @@
-// Aligns tab-separated lines as tables, and makes them fit a terminal: wide columns are cut, and the least useful ones left out.
+// Makes output fit a terminal. Tab-separated lines become tables: wide columns are cut, and the least useful ones left out. Other lines are
+// broken between words.
+import { stripVTControlCharacters } from "node:util";
 import { isTerminal, type Screen } from "./terminal.ts";
 
 const GAP = 2;
@@ -109,3 +111,32 @@ export function alignColumns(text: string, maxWidth = Number.POSITIVE_INFINITY):
 /** Aligns the tables of a text on a terminal, and returns the text unchanged for a program that reads it. */
 export const formatTables = (text: string, stream: Screen): string =>
   isTerminal(stream) ? alignColumns(text, stream.columns || undefined) : text;
+
+/** The first column of a line, with its indentation and the gap after it. */
+const FIRST_COLUMN = /^ *(?:\S.*? {3,}(?=\S)|-> )?/;
+
+function wrapLine(line: string, width: number): string {
+  const widthOf = (text: string): number => textWidth(stripVTControlCharacters(text));
+  if (widthOf(line) <= width) return line;
+  const [head = ""] = FIRST_COLUMN.exec(line) ?? [];
+  const indent = " ".repeat(widthOf(head) <= width / 2 ? widthOf(head) : 6);
+  const lines: string[] = [];
+  let current = head;
+  for (const word of line.slice(head.length).split(" ")) {
+    const isFirst = current === head || current === indent;
+    if (current.trim() !== "" && widthOf(`${current} ${word}`) > width) {
+      lines.push(current.trimEnd());
+      current = `${indent}${word}`;
+    } else current += isFirst ? word : ` ${word}`;
+  }
+  return [...lines, current].join("\n");
+}
+
+/** Breaks lines that are too long for a terminal between words; the rest of a column stays below it. */
+export const wrapLines = (text: string, stream: Screen): string =>
+  isTerminal(stream) && stream.columns
+    ? text
+        .split("\n")
+        .map((line) => wrapLine(line, stream.columns ?? 0))
+        .join("\n")
+    : text;

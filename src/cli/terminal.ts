@@ -1,5 +1,6 @@
 // Formats output that only a terminal can show: colors, redrawn lines, aligned columns and a progress bar.
 import { styleText } from "node:util";
+import { formatDuration } from "../actions/deduplication-window.ts";
 import { escapeJson } from "../core/untrusted-text.ts";
 import type { Progress } from "../toolkit/tool-context.ts";
 
@@ -32,9 +33,34 @@ function formatBar({ progress, total }: Progress): string {
   return `[${"#".repeat(done)}${"-".repeat(BAR_WIDTH - done)}] `;
 }
 
+/**
+ * Returns a function that formats the time since the start, and an estimate of the rest if there was progress: "12 s, about 20 s left". The
+ * estimate assumes that the rest continues at the speed up to the latest progress.
+ */
+export function createStopwatch(now: () => number = () => performance.now()) {
+  const startedAt = now();
+  let first: Mark | undefined;
+  let latest: Mark | undefined;
+  return ({ progress, total }: Pick<Progress, "progress" | "total">): string => {
+    const at = now();
+    const elapsed = formatDuration(at - startedAt);
+    first ??= { progress, at };
+    if (latest?.progress !== progress) latest = { progress, at };
+    const done = progress - first.progress;
+    if (total === undefined || done <= 0) return elapsed;
+    const leftMs = ((total - progress) / done) * (latest.at - first.at) - (at - latest.at);
+    return leftMs < 1_000 ? elapsed : `${elapsed}, about ${formatDuration(leftMs)} left`;
+  };
+}
+interface Mark {
+  readonly progress: number;
+  readonly at: number;
+}
+
 /** Shows a bar on a terminal, else plain lines. Shows nothing for work that takes less than 1 s. */
 export function createProgressDisplay(stream: Screen) {
   const isOnTerminal = isTerminal(stream);
+  const formatTime = createStopwatch();
   let latest: Progress | undefined;
   let isDrawn = false;
   let lastMessage = "";
@@ -43,7 +69,10 @@ export function createProgressDisplay(stream: Screen) {
     if (latest === undefined) return;
     const { message } = latest;
     if (isOnTerminal) {
-      const line = `${formatBar(latest)}${message}`.slice(0, Math.max(20, (stream.columns || 80) - 1));
+      const line = `${formatBar(latest)}${message} (${formatTime(latest)})`.slice(
+        0,
+        Math.max(20, (stream.columns || 80) - 1),
+      );
       stream.write(`${CLEAR_LINE}${applyStyle("dim", line, stream)}`);
       isDrawn = true;
     } else if (message !== lastMessage) stream.write(`${message}\n`);

@@ -7,14 +7,14 @@ import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
 import { agentReaderOf } from "../mcp/tools/call.ts";
-import { isJobInProgress, needsUserAction } from "../toolkit/describe/job.ts";
+import { isJobInProgress, jobProgress, needsUserAction } from "../toolkit/describe/job.ts";
 import { describeJobWith } from "../toolkit/jobs/job-history.ts";
 import { waitUntil } from "../toolkit/polling.ts";
 import { compactJson, renderResult, toolResult } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { UNFINISHED, UNSUCCESSFUL } from "./job-exit-code.ts";
-import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
+import { applyStyle, createStopwatch, isTerminal, type Screen } from "./terminal.ts";
 import { quoteForShell, terminalReader } from "./terminal-reader.ts";
 
 type StageStatus = "open" | "done" | "not needed" | "failed";
@@ -52,6 +52,7 @@ const COLORS = { open: "reset", done: "green", "not needed": "yellow", failed: "
 
 function createStageDrawing(stream: Screen): JobView {
   let job: Job | undefined;
+  const formatTime = createStopwatch();
   let drawnLines = 0;
   let frame = 0;
 
@@ -78,6 +79,7 @@ function createStageDrawing(stream: Screen): JobView {
       return [`${mark} ${title}`, ...(note === "" ? [] : [`  › ${note}`])];
     });
     frame += 1;
+    if (!isEnd) lines.push(applyStyle("dim", `  ${formatTime(jobProgress(job))}`, stream));
     erase();
     stream.write(`${lines.join("\n")}\n`);
     drawnLines = lines.length;
@@ -130,7 +132,7 @@ const createLineView =
   };
 
 const MIN_COLUMNS = 60;
-const MIN_ROWS = STAGES.length + 3;
+const MIN_ROWS = STAGES.length + 4;
 /** Lines of the drawing must not wrap, and all of them must fit on the screen, because they are redrawn. */
 const canDraw = (stream: NodeJS.WriteStream): boolean =>
   isTerminal(stream) && stream.columns >= MIN_COLUMNS && (stream.rows || 24) >= MIN_ROWS;

@@ -113,6 +113,13 @@ export const AGENT: Reader = {
 
 const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
 
+/** A person calls a tool with a command. */
+const nameTools = (words: string, { formatCall }: Reader): string =>
+  words.replace(TOOL_NAME, (name) => {
+    const tool = TOOL_NAMES.find((each) => each === name);
+    return tool === undefined ? name : formatCall(tool, {});
+  });
+
 /** The program's own words for this reader; undefined for data and calls. */
 function wordsOf(part: Part, { isTerminal }: Reader): string | undefined {
   if ("own" in part) return part.own;
@@ -121,7 +128,9 @@ function wordsOf(part: Part, { isTerminal }: Reader): string | undefined {
 
 function renderPart(part: Part, reader: Reader): string {
   if ("data" in part) return part.data;
-  return "tool" in part ? reader.formatCall(part.tool, part.args) : (wordsOf(part, reader) ?? "");
+  if ("tool" in part) return reader.formatCall(part.tool, part.args);
+  const words = wordsOf(part, reader) ?? "";
+  return reader.isTerminal ? nameTools(words, reader) : words;
 }
 
 const renderParts = (text: Text, reader: Reader): string =>

@@ -1,5 +1,6 @@
 // Defines the port for files: it stores what a tool saves where the caller can read it. A server for one user has a folder, and a deployment links.
 import type { CallContext } from "../api-client/attempts.ts";
+import type { OnBytes } from "../api-client/downloads.ts";
 import type { Text } from "../core/text.ts";
 
 /** A file that the client gets with the result: its content if it is small, otherwise its URL. */
@@ -44,7 +45,7 @@ export interface Rows {
 /** The functions throw Failure; then no partial file remains. */
 export interface Files {
   /** `onBytes` may receive the bytes so far. */
-  saveAsset(request: AssetRequest, context: CallContext, onBytes: (bytes: number) => void): Promise<SavedAsset>;
+  saveAsset(request: AssetRequest, context: CallContext, onBytes: OnBytes): Promise<SavedAsset>;
   /** Throws if the name is taken. Tools call it before they read the rows. */
   assertNameFree(fileName: string): Promise<void>;
   /** Saves rows as CSV. `source`: the call that lists the rows. */

@@ -1,7 +1,7 @@
 // Tests `mic-mcp call`: a tool on the command line, with the journal and keys of an agent's call (docs/interface.md, "Program").
 import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createProgressDisplay } from "../../src/cli/terminal.ts";
+import { createProgressDisplay, createStopwatch } from "../../src/cli/terminal.ts";
 import { formatToolHelp } from "../../src/cli/tool-arguments.ts";
 import { tools } from "../../tools/index.ts";
 import { FILE } from "../emulator/work.ts";
@@ -196,6 +196,31 @@ test("progress is first shown after 1 s, then at most once per second, and no me
   progress.end();
   vi.advanceTimersByTime(3_000);
   expect(written).toEqual(["quick\n", "c\n"]);
+});
+
+test("the time left follows from the progress so far, counts down without progress, and is unknown without a total", () => {
+  let now = 0;
+  const format = createStopwatch(() => now);
+  const shown = ([seconds, progress, total]: readonly [number, number, number?]): string => {
+    now = seconds * 1_000;
+    return format({ progress, total });
+  };
+  const readings = [
+    [1, 0, 9],
+    [5, 2, 9],
+    [9, 2, 9],
+    [30, 2, 9],
+    [31, 3, 9],
+    [40, 500],
+  ] as const;
+  expect(readings.map(shown)).toEqual([
+    "1 s",
+    "5 s, about 14 s left",
+    "9 s, about 10 s left",
+    "30 s",
+    "31 s, about 1 min left",
+    "40 s",
+  ]);
 });
 
 testUnless(terminalsMissing, "a terminal shows a bar that disappears at the end, and aligned columns", async () => {

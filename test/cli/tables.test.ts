@@ -1,6 +1,6 @@
 // Tests the tables of the command line: how they fit terminals of 80 and 100 columns, and that a program gets them unchanged.
 import { expect, test } from "vitest";
-import { alignColumns, formatTables } from "../../src/cli/tables.ts";
+import { alignColumns, formatTables, wrapLines } from "../../src/cli/tables.ts";
 import { FILE } from "../emulator/work.ts";
 import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
 import { testUnless } from "../support/unless.ts";
@@ -24,6 +24,26 @@ const JOBS = table(
   "micjob_2d5c859d6b7189f27dcaa9c3b4cd7a31 | FAILED | 2026-11-25T03:26:36Z |  | CHURN | 2026-11-25T03:26:36Z | STAGE_UNAVAILABLE | true",
 );
 const DISTRICTS = table("name | stateName | count", "मैसूर | Karnataka | 7", "東京 | Tōkyō | 23", "🌾 | Punjab | 1");
+
+test("long lines break between words, and the rest of a column stays below it", () => {
+  const screen = { isTTY: true, columns: 40, write: () => undefined };
+  const help = [
+    "Exit codes: 0 success, 1 failure, 2 invalid usage.",
+    "  --json        print JSON, one line for each result of the call",
+    "  mic-mcp call get_job micjob_… --json   print one field",
+    "https://github.com/mic-mcp/mic-mcp/blob/main/docs",
+  ].join("\n");
+  expect(wrapLines(help, screen).split("\n")).toEqual([
+    "Exit codes: 0 success, 1 failure, 2",
+    "invalid usage.",
+    "  --json        print JSON, one line for",
+    "                each result of the call",
+    "  mic-mcp call get_job micjob_… --json",
+    "      print one field",
+    "https://github.com/mic-mcp/mic-mcp/blob/main/docs",
+  ]);
+  expect(wrapLines(help, { ...screen, isTTY: false })).toBe(help);
+});
 
 test("tables fit 80 columns", () => {
   expect(

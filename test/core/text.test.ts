@@ -77,6 +77,12 @@ test.each<[name: string, text: Text, agent: string, terminal: string]>([
     'Next page: list_jobs {"cursor":"}{","states":["FAILED","PAUSED"]}',
     "Next page: mic-mcp call list_jobs 'cursor=}{' states=FAILED,PAUSED",
   ],
+  [
+    "a tool",
+    say`list_jobs shows ${"list_jobs"}.`,
+    "list_jobs shows list_jobs.",
+    "mic-mcp call list_jobs shows list_jobs.",
+  ],
   ["a request", say`${ask("Check")} MIC_PROXY.`, "Ask the user to check MIC_PROXY.", "Check MIC_PROXY."],
   [
     "words for each reader",

@@ -254,7 +254,7 @@ async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Prom
     }),
   );
   const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, describe, references);
-  ctx.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
+  if (!made.replay) ctx.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
   const waitSeconds = ctx.followsTasks || until !== "end" ? 0 : run.secondsLeft();
   if (until === "replay" || (waitSeconds <= 0 && !made.isStored)) return made;
   return await waitForMadeJob(made, waitSeconds, describe, ctx);
