@@ -58,6 +58,17 @@ test("acquisitions and dataset versions, including one that a job created, can b
 
 const download = (assetId: string) => fileService().call(operations.getMicPublicAssetContent, { path: { assetId } });
 
+test("a table of which a job can succeed has the columns and values of the divisions recipes", async () => {
+  const { assetIds, fileIds } = fileService().emulator;
+  const tables = assetIds.filter((id) => id.startsWith("devfile_") && fileIds.indexOf(id) !== FILE.failsForGood);
+  expect(tables.length).toBeGreaterThan(4);
+  for (const assetId of tables) {
+    const [header, ...rows] = (await download(assetId)).text.trimEnd().split("\r\n");
+    expect(header).toBe("code,name,mandalCount");
+    for (const row of rows) expect(row).toMatch(/^[^,"]+,[^,"]+,\d+$/);
+  }
+});
+
 test("a file is returned as complete raw bytes with the sha256 of its input; a file that is not scanned as clean is refused", {
   tags: ["4.2/get-asset-content", "2.2/input-sha256"],
 }, async () => {

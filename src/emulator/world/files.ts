@@ -23,15 +23,10 @@ export interface StoredFile {
 
 const DISTRICTS_FILE = "lgd-districts.csv";
 
-/** Lines of CSV (RFC 4180). No name of a state or district contains a comma or a quotation mark. */
-const districtLines = (): readonly string[] => [
-  "stateCode,lgdDistrictCode,name,mandalCount",
-  ...listDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount].join(",")),
-];
-
-const stateLines = (): readonly string[] => [
-  "code,lgdCode,name",
-  ...readCatalogue().states.states.map(({ code, lgdCode, name }) => [code, lgdCode, name].join(",")),
+/** Lines of CSV (RFC 4180) with the columns of the divisions recipes. No name contains a comma or a quotation mark. */
+const divisionLines = (...rows: readonly (readonly [code: string, name: string, mandalCount: number])[]) => [
+  "code,name,mandalCount",
+  ...rows.map((row) => row.join(",")),
 ];
 
 type FileRow = readonly [
@@ -44,12 +39,17 @@ type FileRow = readonly [
 
 /** In the order of `fileIds`; docs/use/emulator.md lists the outcomes. */
 const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
-  [DISTRICTS_FILE, "succeeds", "clean", districtLines()],
+  [
+    DISTRICTS_FILE,
+    "succeeds",
+    "clean",
+    divisionLines(...listDistricts().map(({ code, name, mandalCount }) => [code, name, mandalCount] as const)),
+  ],
   [
     "survey-overloaded.csv",
     "fails at CHURN, retryably",
     "clean",
-    ["district,surveyed,households", "Nizamabad,2026-03-04,1180", "Adilabad,2026-03-05,940", "Medak,2026-03-09,1322"],
+    divisionLines(["516", "Nizamabad", 33], ["501", "Adilabad", 21], ["513", "Medak", 21]),
   ],
   // Each row violates the schema of the divisions recipes; lifecycle.ts contains the errors.
   [
@@ -58,16 +58,18 @@ const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
     "clean",
     ["code,name,mandalCount", "501,Nizamabad,thirty-three", ",Adilabad,-21"],
   ],
-  [
-    "जिले-for-review.csv",
-    "waits for review",
-    "clean",
-    ["जिला,राज्य,note", 'वाराणसी,उत्तर प्रदेश,"renamed, see gazette"', 'प्रयागराज,उत्तर प्रदेश,"renamed, see gazette"'],
-  ],
-  ["survey-held.csv", "pauses", "clean", ["district,surveyed", "Kolkata,2026-04-01"]],
-  ["upload-not-scanned.csv", "succeeds", "pending", ["district,mandals", "Mahe,1"]],
+  ["जिले-for-review.csv", "waits for review", "clean", divisionLines(["187", "वाराणसी", 3], ["120", "प्रयागराज", 8])],
+  ["survey-held.csv", "pauses", "clean", divisionLines(["315", "Kolkata", 0])],
+  ["upload-not-scanned.csv", "succeeds", "pending", divisionLines(["598", "Karaikal", 2])],
   ["upload-infected.csv", "succeeds", "infected", ["stands for an infected file"]],
-  ["lgd-states.csv", "succeeds", "clean", stateLines()],
+  [
+    "lgd-states.csv",
+    "succeeds",
+    "clean",
+    divisionLines(
+      ...readCatalogue().states.states.map(({ code, name, mandalCount }) => [code, name, mandalCount] as const),
+    ),
+  ],
   [
     "signed-archive.bin",
     "succeeds",

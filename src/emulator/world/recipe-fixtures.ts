@@ -40,7 +40,7 @@ const rowsSchema = (properties: JsonObject): SchemaFixture => ({
   definition: { type: "array", items: closedObject(properties) },
 });
 const divisions = rowsSchema({ code: text(), name: text(), mandalCount: integer(0) });
-const anyTable = rowsSchema({});
+const anyTable: SchemaFixture = { definition: { type: "array", items: { type: "object" } } };
 const rawInput = (name: string, schema: SchemaFixture) => ({ name, valueState: "RAW", schema }) as const;
 
 const matchRule = closedObject(
