@@ -302,7 +302,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
       expect(candidates).toHaveLength(arrives ? 2 : 1);
       expect(candidates).toContain(foreign);
       expect(finding).toContain(
-        "each by this call or by another client. Ask the user to decide which job is this call's",
+        "each by this call or by another client. Ask the user to decide which of them this call created",
       );
       expect((await list(talk)).summary).toBe("1 action: 1 unknown.");
 

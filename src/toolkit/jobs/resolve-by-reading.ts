@@ -276,7 +276,7 @@ async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments
   const decide = (decision: object): Part => call("resolve_actions", { idempotencyKey, ...decision });
   const found = join([
     say`${names}: ${created} with this recipe, each by this call or by another client.`,
-    say`${ask("Decide")} which job is this call's.`,
+    say`${ask("Decide")} which of them this call created.`,
     say`Then call ${decide({ jobId: candidates[0] ?? "" })} with that job or, if none is, ${decide({ outcome: "none" })}.`,
   ]);
   const among = say`No job of this recipe was ${created}, among ${countPart(scan.readCount, "job")}.`;
