@@ -14,7 +14,7 @@ export function releaseNote(page: string): string {
   if (IS_RELEASED) return "";
   const clone = page.startsWith("docs/") ? "../../README.md#try-it" : "../README.md#try-it";
   const note = (prefix: string) =>
-    `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, run
+    `> 0.1.0 is not published yet, nor are the plugins, the image and the bundle. Until the release, run
 > \`npm ci && npm run build && npm pack && npm install --global ${prefix}./mic-mcp-0.1.0.tgz\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.`;
   // A service of all users cannot read a home folder.
   return page.startsWith("docs/operate/")
