@@ -183,7 +183,8 @@ function findingText({ matching, givenUp, read, ended, leftOut: broken }: FoundJ
   const count = matching.length === 0 ? own("none") : matching.length;
   return join([
     say`Of ${countPart(read.jobs, "job")} read, ${count} match${tallyStates(matching)}.`,
-    givenUp.length > 0 && say`Not listed: ${givenUp.length} not worth a retry: failed too often, or rejected in review.`,
+    givenUp.length > 0 &&
+      say`Not listed: ${givenUp.length} not worth a retry: failed too often, or rejected in review.`,
     leftOutText(broken),
     ended && say`Reading ended early: ${ended}`,
   ]);
