@@ -19,7 +19,7 @@ export const listRecipes = defineTool({
   name: "list_recipes",
   title: "List recipes: available pipelines and workflows",
   description:
-    "List the recipe versions that this workspace can run, with their input ports. Next: get_recipe for the parameter schema.",
+    "List the recipe versions that are offered to this workspace, with their input ports. Next: get_recipe for the parameter schema.",
   searchHint: "available pipelines, workflows",
   effect: "read",
   input: z.strictObject({ workspaceId, limit, cursor: cursor.describe(cursorText), sort, view }),

@@ -72,11 +72,14 @@ const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
   unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
 };
 
+const OLD_SUBMISSION = "its outcome is unknown; this finds the jobs that it may have made";
+
 function toListedUnresolved(action: StoredAction): ListedAction {
   const shown = toListedAction(action);
-  if (isTooOldToResend(journalAgeMs(action)) && !RESOLVED_BY_READING.has(action.tool))
-    return { ...shown, resolvable: false };
-  const why = NEXT_STEP_REASONS[shown.state];
+  const isTooOld = isTooOldToResend(journalAgeMs(action));
+  if (isTooOld && !RESOLVED_BY_READING.has(action.tool)) return { ...shown, resolvable: false };
+  // Only the user can decide which job an old submission made.
+  const why = isTooOld && action.tool === "submit_job" ? OLD_SUBMISSION : NEXT_STEP_REASONS[shown.state];
   const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
   return why === undefined ? shown : { ...shown, nextStep: { ...call, why } };
 }
