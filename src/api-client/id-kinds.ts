@@ -12,8 +12,8 @@ export interface IdKind {
   readonly collections: readonly string[];
   /** Where such ids come from. */
   readonly find: Text;
-  /** Advice if a request with this id in its path is answered with 404. */
-  readonly notFound: Text;
+  /** Advice if a request with this id in its path is answered with 404 (default: to check the argument, and `find`). */
+  readonly notFound?: Text;
   /** The arguments that take such ids. */
   readonly arguments: Readonly<Record<string, IdArgument>>;
 }
@@ -26,11 +26,8 @@ interface IdArgument {
 }
 
 /** A job's output has no form of its own: the contract gives its length only. */
-const OUTPUT = say`run_job takes a job's output as referenceId, with inputKind DATASET_VERSION.`;
-const FIND_JOB = say`list_jobs shows the workspace's jobs.`;
+export const OUTPUT_AS_INPUT = say`run_job takes a job's output as referenceId, with inputKind DATASET_VERSION.`;
 const FIND_INPUT = say`list_actions shows the inputs that were registered here.`;
-const FIND_OPERATION = say`list_actions shows the operations that were started here.`;
-const FIND_REQUEST = say`list_actions shows the requests that were made here.`;
 
 const recipeVersion = { listed: "From list_recipes.", meaning: "The recipe's version, from list_recipes." };
 
@@ -40,8 +37,7 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a job's id`,
     use: say`Read it with get_job.`,
     collections: ["jobs"],
-    find: FIND_JOB,
-    notFound: say`Check jobId. ${FIND_JOB}`,
+    find: say`list_jobs shows the workspace's jobs.`,
     arguments: {
       jobId: { listed: "A micjob_ id.", meaning: "The job's id, which begins with `micjob_`." },
       jobIds: { listed: "Up to 50 micjob_ ids.", meaning: "Ids of the jobs." },
@@ -53,7 +49,7 @@ export const ID_KINDS: readonly IdKind[] = [
     use: say`Read it with get_input.`,
     collections: ["inputs"],
     find: FIND_INPUT,
-    notFound: say`Check inputId. ${FIND_INPUT} ${OUTPUT}`,
+    notFound: say`Check inputId. ${FIND_INPUT} ${OUTPUT_AS_INPUT}`,
     arguments: {
       inputId: {
         listed: "A micinput_ id.",
@@ -66,8 +62,7 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`an operation's id`,
     use: say`Read it with get_operation.`,
     collections: ["operations"],
-    find: FIND_OPERATION,
-    notFound: say`Check operationId. ${FIND_OPERATION}`,
+    find: say`list_actions shows the operations that were started here.`,
     arguments: {
       operationId: {
         listed: "A micop_ id.",
@@ -90,8 +85,7 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a processing request's id`,
     use: say`Read it with get_file_processing_request.`,
     collections: ["processing-requests"],
-    find: FIND_REQUEST,
-    notFound: say`Check requestId. ${FIND_REQUEST}`,
+    find: say`list_actions shows the requests that were made here.`,
     arguments: {
       requestId: {
         listed: "From request_file_processing.",
@@ -104,7 +98,7 @@ export const ID_KINDS: readonly IdKind[] = [
     noun: say`a file's id`,
     use: say`Make an input of it with register_input.`,
     collections: ["assets"],
-    find: say`No tool lists files: ${forReader("ask the user for the id", "use the id that you were given")}. ${OUTPUT}`,
+    find: say`No tool lists files: ${forReader("ask the user for the id", "use the id that you were given")}.`,
     notFound: say`Check assetId: it names an original file, not an input, a job or a dataset version.`,
     arguments: { assetId: {} },
   },

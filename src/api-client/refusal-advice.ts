@@ -38,8 +38,8 @@ const CODES_ADVICE = say`list_states has the codes in use.`;
 function notFoundAdvice(endpoint: Endpoint): Text {
   if (endpoint.id === "listPlaygroundDistricts") return CODES_ADVICE;
   const [parameter = ""] = Object.keys(endpoint.pathParameters.shape);
-  const named = idKindOf(parameter)?.notFound;
-  if (named !== undefined) return named;
+  const kind = idKindOf(parameter);
+  if (kind) return kind.notFound ?? say`Check ${parameter}. ${kind.find}`;
   const check = endpoint.body
     ? say`Check the ids: list_recipes shows recipe versions, list_actions the inputs that were registered here. If they are right, ${ASK_TO}check`
     : hasField(endpoint.query, "workspaceId")

@@ -2,7 +2,7 @@
 
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { idKindOf } from "../api-client/id-kinds.ts";
+import { idKindOf, OUTPUT_AS_INPUT } from "../api-client/id-kinds.ts";
 import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
@@ -198,12 +198,14 @@ const NO_ID: ReadonlySet<string> = new Set(["REQUIRED", "INVALID_FORMAT", "LENGT
 /** Returns where the id comes from that a call lacks, or has in a wrong form. An id under another name is not lacking. */
 function findAdvice(fieldErrors: readonly FieldError[]): Text | undefined {
   if (fieldErrors.some(({ message }) => message.startsWith(USE))) return undefined;
-  const kinds = fieldErrors.flatMap(({ pointer, code }) => {
+  for (const { pointer, code } of fieldErrors) {
     const [name = ""] = /[^/]+(?=(?:\/\d+)?$)/.exec(pointer) ?? [];
-    const isFile = FILE_ARGUMENTS.has(name) && code === "INVALID";
-    return (isFile || NO_ID.has(code) ? idKindOf(FILE_ARGUMENTS.has(name) ? "assetId" : name) : undefined) ?? [];
-  });
-  return kinds[0]?.find;
+    const isFile = FILE_ARGUMENTS.has(name);
+    const isLacking = NO_ID.has(code) || (isFile && code === "INVALID");
+    const find = isLacking ? idKindOf(isFile ? "assetId" : name)?.find : undefined;
+    if (find) return isFile ? say`${find} ${OUTPUT_AS_INPUT}` : find;
+  }
+  return undefined;
 }
 
 /** Refuses the text "null" as an optional id, key, name or other text: no caller means it. Throws Failure (invalid_arguments). */
