@@ -38,8 +38,6 @@ async function readEnd(jobId: string, operationId: string, { ctx, secondsLeft }:
   }
 }
 
-const PROMISE = say`no job is canceled twice`;
-
 export const cancelJobs = defineTool({
   name: "cancel_jobs",
   title: "Cancel (stop) many jobs at once",
@@ -84,15 +82,11 @@ export const cancelJobs = defineTool({
     return await actionsResult(
       rows,
       {
-        ...{ noun: "job", argument: "jobIds", done: "canceled", promise: PROMISE },
+        ...{ noun: "job", argument: "jobIds", done: "canceled", promise: say`no job is canceled twice` },
         verb: hasFailed ? "cancel" : undefined,
         counts: say`${countPart(rows.length, "job")}: ${raw(tally(labels))}.`,
         format: groupRows,
-        nextStep(unfinished) {
-          if (unfinished.length === 0) return undefined;
-          const why = say`continues with these jobs; ${PROMISE}`;
-          return { tool: "cancel_jobs", arguments: { ...again, jobIds: unfinished }, why };
-        },
+        again: { tool: "cancel_jobs", arguments: again },
       },
       bulk,
     );

@@ -3,7 +3,7 @@
 import * as z from "zod/v4";
 import { listMicJobs, retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { countPart, groupByKey, tally } from "../src/core/counts.ts";
+import { countPart, tally } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
 import { forReader, raw, say, type Text } from "../src/core/text.ts";
 import {
@@ -156,14 +156,6 @@ function otherJobsSentences(rows: readonly BulkRow[], { retries, remaining, miss
   ];
 }
 
-/** Groups jobs by state. Each group names at most 50 of them. */
-const groupByState = (jobs: readonly Job[]) =>
-  [...groupByKey(jobs.map(({ id, state }) => [state, id]))].map(([state, ids]) => ({
-    ...{ state, count: ids.length, jobIds: ids.slice(0, MAX_JOBS) },
-  }));
-
-const PROMISE = say`no job is retried twice`;
-
 export const retryJobs = defineTool({
   name: "retry_jobs",
   title: "Retry many failed jobs at once",
@@ -190,22 +182,16 @@ export const retryJobs = defineTool({
     return await actionsResult(
       rows,
       {
-        ...{ noun: "job", argument: "jobIds", verb: "retry", done: "retried", promise: PROMISE },
+        ...{ noun: "job", argument: "jobIds", verb: "retry", done: "retried", promise: say`no job is retried twice` },
         counts: countsText(rows),
         sentences: otherJobsSentences(rows, selection),
         format: (shown) => groupRows(shown, args.jobIds === undefined),
         otherFailures: watched.flatMap(({ failure }) => failure ?? []),
         otherJobs: retries,
-        more: { retries: groupByState(retries) },
-        async nextStep(unfinished) {
-          if (unfinished.length > 0 || remaining > 0) {
-            const rest = args.jobIds && { jobIds: unfinished };
-            const why =
-              unfinished.length > 0
-                ? say`retries the rest and resolves unknown outcomes; ${PROMISE}`
-                : say`retries the other ${remaining}`;
-            return { tool: "retry_jobs", arguments: { ...again, ...rest }, why };
-          }
+        more: { retries: groupRows(retries.map(({ id, state }) => ({ cells: { state, jobId: id } }))) },
+        again: { tool: "retry_jobs", arguments: again },
+        async nextStep() {
+          if (remaining > 0) return { tool: "retry_jobs", arguments: again, why: say`retries the other ${remaining}` };
           const jobs = [...rows.map(({ job }) => job), ...retries];
           const inProgress = jobs.flatMap((job) => (job && isJobInProgress(job) ? job.id : [])).slice(0, MAX_JOBS);
           if (inProgress.length === 0) return await retryFailedStep(jobs, ctx);

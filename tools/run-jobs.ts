@@ -36,7 +36,6 @@ import {
   watchJobs,
 } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { NextStep } from "../src/toolkit/results.ts";
 import { fieldErrorsText } from "../src/toolkit/summary-view.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
@@ -126,18 +125,6 @@ function failedRow(file: string, outcome: RowOutcome, failure: Failure | undefin
   return { cells: { file, state: STATES[outcome], error: code ?? kind.toUpperCase() }, note };
 }
 
-const PROMISE = say`no job runs twice`;
-
-/** Returns the call that looks for outcomes that a repeated call cannot find out, such as those of calls more than 20 h ago. */
-function resolveStep(rows: readonly BulkRow[]): NextStep | undefined {
-  const [first, ...others] = rows.flatMap(({ outcome, isUnfinished, failure }) =>
-    outcome === "unknown" && !isUnfinished ? (failure?.facts.idempotencyKey ?? []) : [],
-  );
-  if (first === undefined) return undefined;
-  const args = others.length === 0 ? { idempotencyKey: first } : {};
-  return { tool: "resolve_actions", arguments: args, why: say`looks for the unknown outcomes; ${PROMISE}` };
-}
-
 /** What the call did if it created no job. */
 function earlierStepsOf(rows: readonly BulkRow[]): Text | undefined {
   const registered = rows.filter(({ failure }) => failure?.facts.earlierSteps !== undefined).length;
@@ -174,20 +161,15 @@ export const runJobs = defineTool({
     return await actionsResult(
       rows,
       {
-        ...{ noun: "file", argument: "files", verb: "run", done: "run", promise: PROMISE },
+        ...{ noun: "file", argument: "files", verb: "run", done: "run", promise: say`no job runs twice` },
         counts: say`${countPart(rows.length, "file")}: ${tallyStates(states)}.`,
         earlierSteps: earlierStepsOf(rows),
-        async nextStep(files) {
-          const why = say`continues with the unfinished files; ${PROMISE}`;
-          if (files.length > 0) return { tool: "run_jobs", arguments: { ...again, files }, why };
-          return (
-            resolveStep(rows) ??
-            (await retryFailedStep(
-              rows.map(({ job }) => job),
-              ctx,
-            ))
-          );
-        },
+        again: { tool: "run_jobs", arguments: again },
+        nextStep: () =>
+          retryFailedStep(
+            rows.map(({ job }) => job),
+            ctx,
+          ),
       },
       bulk,
     );

@@ -8,6 +8,7 @@ import { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { join, own, quoted, type Reader, raw, render, say, type Text, withKey } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
+import { MAX_JOBS } from "../arguments.ts";
 import { operatorNeededText } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
@@ -159,7 +160,7 @@ export function groupRows(rows: readonly ShownRow[], isBrief = false): readonly 
     const { common, note } = first;
     // Jobs that succeeded or are in progress need no decision.
     const isDecided = isBrief && common["outcome"] === "retried" && common["state"] !== "FAILED";
-    const jobIds = equal.map(({ cells }) => cells["newJobId"] ?? cells["jobId"]);
+    const jobIds = equal.map(({ cells }) => cells["newJobId"] ?? cells["jobId"]).slice(0, MAX_JOBS);
     return [{ cells: { ...common, count: equal.length, ...(!isDecided && { jobIds }) }, note }];
   });
 }
@@ -208,15 +209,33 @@ interface ActionReport extends Pick<BulkReport, "counts" | "earlierSteps" | "pro
   readonly otherFailures?: readonly Failure[];
   readonly otherJobs?: readonly Job[];
   /** More fields, each a list of rows. */
-  readonly more?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
-  /** Returns the call that makes sense at once. `unfinished`: the ids of rows that a repeated call continues. */
-  nextStep(unfinished: readonly string[]): NextStep | undefined | Promise<NextStep | undefined>;
+  readonly more?: Readonly<Record<string, readonly ShownRow[]>>;
+  /** The call for unfinished rows, which replace its own if it names rows. */
+  readonly again: Pick<NextStep, "tool" | "arguments">;
+  /** Returns the call that makes sense at once if no row is unfinished and no outcome is unknown (default: none). */
+  nextStep?(): NextStep | undefined | Promise<NextStep | undefined>;
+}
+
+/** The call that continues with the unfinished rows, or else looks for outcomes that it cannot find out, such as those of calls more than 20 h ago. */
+function unfinishedStep(rows: readonly BulkRow[], { again, argument, noun, promise }: ActionReport) {
+  const ids = rows.filter(({ isUnfinished }) => isUnfinished).map(({ id }) => id);
+  if (ids.length > 0) {
+    const rest = argument in again.arguments && { [argument]: ids };
+    const why = say`continues with the unfinished ${noun}s; ${promise}`;
+    return { ...again, arguments: { ...again.arguments, ...rest }, why };
+  }
+  const [key, ...others] = rows.flatMap(({ outcome, failure }) =>
+    outcome === "unknown" ? (failure?.facts.idempotencyKey ?? []) : [],
+  );
+  if (key === undefined) return undefined;
+  const args = others.length === 0 ? { idempotencyKey: key } : {};
+  return { tool: "resolve_actions", arguments: args, why: say`looks for the unknown outcomes; ${promise}` } as const;
 }
 
 /** Builds the result of a call that ran an action for each row. Throws Failure if the call was stopped before it sent anything. */
 export async function actionsResult(rows: readonly BulkRow[], report: ActionReport, bulk: Bulk) {
   const { noun, argument, done, counts, sentences = [], earlierSteps, promise, otherFailures = [], more = {} } = report;
-  const { format = (shown) => shown, otherJobs = [], nextStep } = report;
+  const { format = (shown) => shown, otherJobs = [], nextStep = () => undefined } = report;
   const unfinished = rows.filter(({ isUnfinished }) => isUnfinished);
   const unsent = rows.filter(({ isUnsent }) => isUnsent).map(({ id }) => id);
   const shown = format(rows.filter(({ isUnsent }) => !isUnsent));
@@ -224,11 +243,14 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
   const notSent = unsent.length > 0 && { count: unsent.length, [argument]: unsent };
   const lists = Object.entries(more).filter(([, list]) => list.length > 0);
   const isUntouched = rows.length > 0 && rows.every(({ outcome }) => outcome === "not sent");
-  const others = { ...(notSent && { notSent }), ...Object.fromEntries(lists) };
   return await bulkResult(
-    { results: shown, ...others },
+    { results: shown },
     {
-      fields: (reader) => ({ results: renderRows(shown, reader), ...others }),
+      fields: (reader) => ({
+        results: renderRows(shown, reader),
+        ...(notSent && { notSent }),
+        ...Object.fromEntries(lists.map(([name, list]) => [name, renderRows(list, reader)])),
+      }),
       counts,
       nothingDone: isUntouched && say`${countPart(rows.length, `${noun} was`, `${noun}s were`)} not ${done}.`,
       earlierSteps,
@@ -245,11 +267,15 @@ export async function actionsResult(rows: readonly BulkRow[], report: ActionRepo
         ...sentences,
       ],
       jobs: [...rows.map(({ job }) => job), ...otherJobs],
-      nextStep: () => nextStep(unfinished.map(({ id }) => id)),
+      nextStep: () => unfinishedStep(rows, report) ?? nextStep(),
       lines: [
         shown.length > 0 ? (reader) => formatRecordTable(renderRows(shown, reader)) : undefined,
         notSent ? `notSent ${unsent.length}: ${unsent.map((id) => formatToken(id)).join(", ")}` : undefined,
-        ...lists.map(([name, list]) => `${name}:\n${formatRecordTable(list)}`),
+        ...lists.map(
+          ([name, list]) =>
+            (reader: Reader) =>
+              `${name}:\n${formatRecordTable(renderRows(list, reader))}`,
+        ),
       ],
       isReplay: rows.length > 0 && rows.every(({ replay }) => replay),
     },
