@@ -228,7 +228,10 @@ export const COMMANDS = {
     examples: [
       ["mic-mcp login", "prompt for all values"],
       ["mic-mcp login --profile work", "a second login; MIC_PROFILE=work selects it"],
-      ["pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin", "no prompts"],
+      [
+        "pass mic | mic-mcp login --base-url https://service.example --client-id me --workspace-id micws_… --secret-stdin",
+        "no prompts",
+      ],
     ],
   },
   logout: {

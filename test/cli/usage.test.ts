@@ -96,6 +96,7 @@ test.each([
   [["serve", "--http", "--port", "65536"], "--port"],
   [["emulator", "--stage-ms", "1.5"], "--stage-ms"],
   [["emulator", "--requests-per-minute", "many"], "--requests-per-minute"],
+  [["--emulator", "call", "list_states"], "Write flags after the command: mic-mcp call"],
   [["watch"], "one job id"],
   [["watch", ""], "not a job id"],
   [["watch", "one", "--timeout", "soon"], "--timeout must be a whole number"],
