@@ -71,6 +71,11 @@ test.each(jsonClients)(
     const again = await install(home, client, "--emulator");
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already") });
     expect(await readFile(path, "utf8")).toBe(text);
+    const replaced = await install(home, client);
+    expect(replaced).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Replaced the command of the entry mic /),
+    });
   },
 );
 
