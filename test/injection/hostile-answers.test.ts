@@ -208,12 +208,13 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   run_job: () => keyed({ ...order, ...ofRound(), inputs }, `"${CANARY}" run`),
   run_jobs: () => keyed({ ...order, ...ofRound(), files: ["devfile_1"], port: inputs[0]?.port }, `"${CANARY}" runs`),
   retry_jobs: (textFor) => ({ ...twoJobs(textFor), ...restart(textFor) }),
+  cancel_jobs: (textFor) => keyed({ ...twoJobs(textFor), reason: textFor("a reason") }, "a third key"),
   wait_for_jobs: twoJobs,
   save_table: () => saveTable("list_jobs", { workspaceId }),
 };
 
 /** These tools report the error of one job in its row. */
-const batchTools: ReadonlySet<string> = new Set(["run_jobs", "retry_jobs", "wait_for_jobs"]);
+const batchTools: ReadonlySet<string> = new Set(["run_jobs", "retry_jobs", "cancel_jobs", "wait_for_jobs"]);
 
 const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   get_geography_openapi: noArguments,

@@ -53,7 +53,7 @@ type Step = Pick<NextStep, "tool" | "arguments"> & { readonly why: RegExp };
 
 const stepTo = (tool: Step["tool"], args: Step["arguments"], why: RegExp): Step => ({ tool, arguments: args, why });
 const retry = (retryMode: string, why: RegExp): Step =>
-  stepTo("retry_job", { jobId: "job-1", retryMode, reason: "Retry after STAGE_BROKE" }, why);
+  stepTo("retry_job", { jobId: "job-1", retryMode, reason: "Retry after STAGE_BROKE", waitSeconds: 45 }, why);
 const readRetry = stepTo("get_job", { jobId: "job-2" }, /shows the retry/);
 const findRetry = stepTo("list_jobs", { workspaceId: "micws_1", view: "full" }, /retryOfBatchId is this one/);
 const wait = stepTo("get_job", { jobId: "job-1", waitSeconds: 45 }, /waits/);
