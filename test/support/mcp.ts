@@ -368,8 +368,9 @@ export const connectionForFile = (
 export async function inProcessClientForTest(
   revision: ClientRevision,
   env: Readonly<Record<string, string>>,
+  capabilities: CapabilityOptions = {},
 ): Promise<TestClient> {
-  const connection = await connectInProcess(revision, { env });
+  const connection = await connectInProcess(revision, { env, ...capabilities });
   onTestFinished(() => connection.close());
   return connection;
 }

@@ -6,7 +6,7 @@ import { Service } from "../emulator/service.ts";
 import { FILE, fileId, readJob, submitJob } from "../emulator/work.ts";
 import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { connectionForTest, emulatorEnv, type Reply } from "../support/mcp.ts";
+import { emulatorEnv, inProcessClientForTest, type Reply } from "../support/mcp.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -66,7 +66,7 @@ export async function createScene() {
       await server.kill();
     },
     server: () => inProcessServerForTest(env),
-    connect: () => connectionForTest("v2-legacy", { env }),
+    connect: () => inProcessClientForTest("v2-legacy", env),
     /** Connects a client with a user who replies with `user.action` to each question. */
     async connectWithUser(action: Reply["action"]) {
       const questions: string[] = [];
@@ -75,7 +75,7 @@ export async function createScene() {
         questions.push(question);
         return { action: user.action };
       };
-      return { client: await connectionForTest("v2-legacy", { env, onElicitation }), questions, user };
+      return { client: await inProcessClientForTest("v2-legacy", env, { onElicitation }), questions, user };
     },
     type: (...args: readonly string[]) => runInProcess(args, { env }),
     registration(file: number) {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { FILE } from "../emulator/work.ts";
 import { runInProcess } from "../support/command.ts";
-import { connectionForTest } from "../support/mcp.ts";
+import { inProcessClientForTest } from "../support/mcp.ts";
 import { createScene, list, UNRESOLVED } from "./killed-server.ts";
 
 test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", async () => {
@@ -21,7 +21,7 @@ test("an unknown action is listed before 20 newer ones, with the counts of the w
   expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
 });
 
-test.each<readonly [string, NodeJS.ProcessEnv]>([
+test.each<readonly [string, Readonly<Record<string, string>>]>([
   ["client id", { MIC_CLIENT_ID: "another-client" }],
   ["base URL", { MIC_BASE_URL: "http://127.0.0.1:9" }],
 ])(
@@ -31,7 +31,7 @@ test.each<readonly [string, NodeJS.ProcessEnv]>([
     await killDuring([registration(FILE.succeeds)]);
     const sentence = "1 unresolved action belongs to another client id or base URL: tell the user.";
     expect((await connect()).instructions()).not.toContain(sentence);
-    const other = await connectionForTest("v2-legacy", { env: { ...env, ...changes } });
+    const other = await inProcessClientForTest("v2-legacy", { ...env, ...changes });
     expect(other.instructions()).toContain(sentence);
     expect(other.instructions()).not.toContain(UNRESOLVED);
     const listed = await other.callTool("list_actions");

@@ -21,7 +21,7 @@ import {
 import { operations } from "../operations.ts";
 import { clockForTest, HOUR_MS } from "../support/advanced-clock.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { connectionForTest } from "../support/mcp.ts";
+import { inProcessClientForTest } from "../support/mcp.ts";
 import { type InProcessServer, inProcessServerForTest, startServer } from "../support/server.ts";
 import { answer, type Stub } from "../support/stub.ts";
 import {
@@ -377,7 +377,7 @@ describe("the server's instructions", () => {
     expect((await connect()).instructions()).not.toContain("resolve_actions.");
     expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
     await killDuring([registration(FILE.succeeds)]);
-    const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
+    const readOnly = await inProcessClientForTest("v2-legacy", { ...env, MIC_READ_ONLY: "1" });
     expect(readOnly.instructions()).not.toContain(UNRESOLVED);
   });
 
