@@ -10,7 +10,7 @@ import { connectHttp } from "../support/mcp.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { describeUnless } from "../support/unless.ts";
+import { describeUnless, thoroughMissing } from "../support/unless.ts";
 import { describeWithDeployment } from "./services.ts";
 
 const ALERTS = resolve("deploy/prometheus/alerts.yaml");
@@ -55,7 +55,7 @@ const OPTIONS = {
   },
 };
 
-describeUnless(missingProgram("promtool"), "monitoring", () => {
+describeUnless(thoroughMissing ?? missingProgram("promtool"), "monitoring", () => {
   describeWithDeployment("of a deployment", OPTIONS, (deployment) => {
     function setUp() {
       const { url, teams, issueToken, provider, emulator, databaseUrl, fleet } = deployment();
