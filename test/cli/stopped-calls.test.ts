@@ -150,7 +150,7 @@ async function stopCallAt(
     hasEnded = true;
   });
   const isReached = async () => (await service.requests()).length - before >= nth;
-  while (!hasEnded && !(await isReached())) await new Promise((resolve) => setTimeout(resolve, 2));
+  while (!hasEnded && !(await isReached())) await new Promise((resolve) => setTimeout(resolve, 10));
   if (hasEnded) return false;
   stop();
   const { code, stdout, stderr } = await running;

@@ -4,6 +4,7 @@ import type * as z from "zod/v4";
 import type { Input } from "../../src/contract/inputs.ts";
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
+import type { Emulator } from "../../src/emulator/index.ts";
 import { operations } from "../operations.ts";
 import { createValue } from "./parameters.ts";
 import type { Service } from "./service.ts";
@@ -59,13 +60,19 @@ export async function listOffers(service: Service): Promise<readonly RecipeOffer
   return data;
 }
 
+/** An emulator's offers do not change. */
+const oneInputOffers = new WeakMap<Emulator, RecipeOffer>();
+
 /** The offer with one input and the latest stop stage. With one input, its file decides the outcome of its jobs. */
 export async function findOneInputOffer(service: Service): Promise<RecipeOffer> {
+  const known = oneInputOffers.get(service.emulator);
+  if (known) return known;
   const stopStages = ["FREEZE", "TASTE", "CHURN", "BLEND", "REFINE", "SIFT"];
   const [best] = (await listOffers(service))
     .filter(({ recipe }) => recipe.inputs.length === 1)
     .sort((a, b) => stopStages.indexOf(a.recipe.stopAfterStage) - stopStages.indexOf(b.recipe.stopAfterStage));
   if (best === undefined) throw new Error("no offer has exactly one input");
+  oneInputOffers.set(service.emulator, best);
   return best;
 }
 

@@ -19,9 +19,17 @@ function readRanks(): ReadonlyMap<string, number> {
 }
 const ranks = readRanks();
 
-/** Merges the adjacent pair with the lowest rank as long as a pair is a token. */
+/** The counts of the pieces so far: texts of the same server repeat their words. */
+const counts = new Map<string, number>();
+
 function countInPiece(piece: string): number {
-  const bytes = Buffer.from(piece).toString("latin1");
+  const count = counts.get(piece) ?? mergePairs(Buffer.from(piece).toString("latin1"));
+  counts.set(piece, count);
+  return count;
+}
+
+/** Merges the adjacent pair with the lowest rank as long as a pair is a token. */
+function mergePairs(bytes: string): number {
   if (ranks.has(bytes)) return 1;
   const parts = [...bytes];
   for (;;) {
