@@ -20,7 +20,7 @@ export default defineConfig({
     // `npm test -- --tags-filter "4.2/if-match-form"` runs the tests that cite a rule.
     tags: RULES.map((name) => ({ name })),
     // Many tests wait for processes, pipes and time limits: one worker for each core would leave half of the machine idle.
-    maxWorkers: CHAOS === undefined ? Math.max(7, availableParallelism()) : 1,
+    maxWorkers: CHAOS === undefined ? Math.max(5, availableParallelism()) : 1,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/skips.ts"],
     // Time limit of expect.poll on a busy machine, in milliseconds.
