@@ -16,6 +16,7 @@ import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/to
 import {
   type FoundJobs,
   findJobs,
+  isSince,
   type JobFilter,
   jobFilter,
   MAX_READ,
@@ -46,6 +47,10 @@ type JobList = ToolResult<readonly Job[]>;
 const statesOf = (jobs: readonly Job[]): readonly string[] => jobs.map(({ state }) => state);
 
 const countStates = (jobs: readonly Job[]): object => Object.fromEntries(countLabels(statesOf(jobs)));
+
+/** The contract promises no order. */
+const isNewestFirst = (jobs: readonly Job[]): boolean =>
+  jobs.length > 1 && jobs.every(({ createdAt }, at) => at === 0 || isSince(jobs[at - 1]?.createdAt ?? "", createdAt));
 
 /** Formats ": 12 SUCCEEDED, 3 FAILED"; returns undefined without jobs. */
 const tallyStates = (jobs: readonly Job[]): Text | undefined =>
@@ -96,7 +101,7 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   const origins = await readRowOrigins(view === "full" ? [] : data, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
-    summary: say`${countPart(data.length, "job")}${tallyStates(data)}.`,
+    summary: say`${countPart(data.length, "job")}${isNewestFirst(data) && own(", newest first")}${tallyStates(data)}.`,
     link: references.jobs(workspaceId),
     summarize: (job: Job) => ({ ...summarizeJob(job, retries.retryOf(job.id)), ...origins.get(job.id) }),
   };
@@ -179,10 +184,18 @@ function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
   return { failures, grouped };
 }
 
-function findingText({ matching, givenUp, read, ended, leftOut: broken }: FoundJobs): Text {
+/** "all 33 jobs"; "33 jobs read" after earlier pages, or if all others are too old. */
+function readText({ read, isRestOld }: FoundJobs, cursor: string | undefined): Text {
+  const jobs = countPart(read.jobs, "job");
+  if (cursor !== undefined || isRestOld) return say`${jobs} read`;
+  return say`${own(read.complete ? "all" : "the first")} ${jobs}`;
+}
+
+function findingText(found: FoundJobs, cursor: string | undefined): Text {
+  const { matching, givenUp, ended, leftOut: broken } = found;
   const count = matching.length === 0 ? own("none") : matching.length;
   return join([
-    say`Of ${countPart(read.jobs, "job")} read, ${count} match${tallyStates(matching)}.`,
+    say`Of ${readText(found, cursor)}, ${count} match${tallyStates(matching)}.`,
     givenUp.length > 0 &&
       say`Not listed: ${givenUp.length} not worth a retry: failed too often, or rejected in review.`,
     leftOutText(broken),
@@ -207,7 +220,7 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
   const rest = isFull ? [] : data.filter((job) => !grouped.has(job));
   const rows = await prepareRows(rest, filter, retries, ctx);
   const options = {
-    summary: findingText(found),
+    summary: findingText(found, cursor),
     link: references.jobs(workspaceId),
     ...{ summarize: rows.summarize, items: rest },
     facts: {
@@ -222,7 +235,7 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
         : []),
     ],
     nextStep: filter.unretried === true ? retryStep(matching, args) : undefined,
-    end: endText(found, filter),
+    end: endText(found, filter) ?? (read.complete && page.nextCursor !== null ? say`More rows follow.` : undefined),
   };
   return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, ctx);
 }
@@ -257,7 +270,7 @@ async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
   });
   const isMore = page.hasMore && page.nextCursor !== null && end === undefined;
   const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
-  const summary = join([findingText(found), end]);
+  const summary = join([findingText(found, cursor), end]);
   return { columns: COLUMNS, rows, fields: { counts: countStates(data), read }, summary, lines: [], drift, rest };
 }
 

@@ -409,7 +409,7 @@ test("unretried omits and counts jobs that get_job advises not to retry; the nex
   const jobs = hourlyJobs(64, (at) => ({ ...failed, stages: [{ ...stage, attemptCount: at < 4 ? 3 : 1 }] }));
   const { found } = await findIn(jobs, { unretried: true, limit: 100 });
   expect(found["givenUp"]).toBe(4);
-  expect(found.summary).toContain("Of 64 jobs read, 60 match: 60 FAILED. Not listed: 4 ");
+  expect(found.summary).toContain("Of all 64 jobs, 60 match: 60 FAILED. Not listed: 4 ");
   expect(found.nextStep).toMatchObject({ tool: "retry_jobs", arguments: { limit: 50, retryMode: "SAFE_RESUME" } });
 });
 
