@@ -23,10 +23,13 @@ interface WaitLimits {
 
 /** Like `withAbortSignal`, but rejects with `timeoutError()` after `timeoutMs`. The promise itself continues. */
 export async function withTimeout<T>(promise: Promise<T>, { signal, timeoutMs, timeoutError }: WaitLimits): Promise<T> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(timeoutError()), Math.max(0, timeoutMs));
+  let timer: NodeJS.Timeout | undefined;
+  const limited = new Promise<T>((resolve, reject) => {
+    timer = setTimeout(() => reject(timeoutError()), Math.max(0, timeoutMs));
+    promise.then(resolve, reject);
+  });
   try {
-    return await withAbortSignal(promise, AbortSignal.any([signal, timeout.signal]));
+    return await withAbortSignal(limited, signal);
   } finally {
     clearTimeout(timer);
   }

@@ -150,19 +150,14 @@ export function createConnection({ url, name, timeoutMs, onLost }: ConnectionOpt
 
   return {
     /** Runs a statement. Throws the errors of the server and of the socket. The state of the connection is then unknown, so close it. */
-    async run(text: string, values: readonly SqlValue[] = [], statementTimeoutMs = timeoutMs) {
-      let timer: NodeJS.Timeout | undefined;
-      const timeout = new Promise<never>((_, reject) => {
+    run(text: string, values: readonly SqlValue[] = [], statementTimeoutMs = timeoutMs) {
+      const sent = send(text, values);
+      latest = sent;
+      return new Promise<readonly DatabaseRow[]>((resolve, reject) => {
         const fail = () => reject(new Error(socket?.connecting === false ? QUERY_TIMEOUT : "timeout expired"));
-        timer = setTimeout(fail, statementTimeoutMs);
+        const timer = setTimeout(fail, statementTimeoutMs);
+        sent.then(resolve, reject).finally(() => clearTimeout(timer));
       });
-      try {
-        const sent = send(text, values);
-        latest = sent;
-        return await Promise.race([sent, timeout]);
-      } finally {
-        clearTimeout(timer);
-      }
     },
     /** Resolves when the server has answered the latest statement, or the connection has ended. */
     waitForAnswer: async (): Promise<void> => void (await latest.catch(() => undefined)),
