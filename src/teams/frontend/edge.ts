@@ -53,6 +53,7 @@ export function createEdge(options: EdgeOptions) {
     const [host = "", ...more] = hosts;
     // URL would also accept other parts, such as a path.
     if (more.length > 0 || !/^[\w.[\]:-]+$/.test(host)) return false;
+    if (host === ownHost) return true;
     const url = `${protocol}//${host}`;
     return URL.canParse(url) && new URL(url).host === ownHost;
   }
@@ -60,9 +61,8 @@ export function createEdge(options: EdgeOptions) {
   const allowedOriginOf = ({ headersDistinct: { origin: origins = [] } }: IncomingMessage): string | undefined =>
     origins.length === 1 && allowed.has(origins[0] ?? "") ? origins[0] : undefined;
 
-  function findRefusalReason(request: IncomingMessage, peer: string): string | undefined {
+  function findRefusalReason(request: IncomingMessage, peer: string, isTrusted: boolean): string | undefined {
     const { headersDistinct } = request;
-    const isTrusted = isTrustedProxy(peer);
     if (!isTrusted && !isLoopback(peer))
       return "This server accepts requests only from its load balancer (MIC_TRUST_PROXY).";
     if (isTls && isTrusted && splitList(headersDistinct["x-forwarded-proto"]).at(-1)?.toLowerCase() === "http")
@@ -77,11 +77,12 @@ export function createEdge(options: EdgeOptions) {
     /** Returns the client's address, as far as trusted balancers report it. Throws RequestRefused, also with the answer to a preflight. */
     check(request: IncomingMessage): string {
       const peer = normalizeAddress(request.socket.remoteAddress ?? "");
-      if (!hasReportedProxy && "x-forwarded-for" in request.headers && !isTrustedProxy(peer)) {
+      const isTrusted = isTrustedProxy(peer);
+      if (!hasReportedProxy && "x-forwarded-for" in request.headers && !isTrusted) {
         hasReportedProxy = true;
         onUntrustedProxy?.(peer);
       }
-      const reason = findRefusalReason(request, peer);
+      const reason = findRefusalReason(request, peer, isTrusted);
       if (reason !== undefined) {
         onRefused?.(reason);
         throw refuse(403, reason);

@@ -1,6 +1,5 @@
 // Implements the HTTP front end of a deployment, behind a balancer that ends TLS. The access token of a request identifies its caller, and
 // the MCP endpoint of that caller serves the request.
-import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
 import type { Redact } from "../../mcp/messages.ts";
@@ -68,11 +67,9 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Counts the work in a body. Cancellations do not count, because they are never refused. */
 function countRequestedWork(body: unknown): RequestedWork {
-  const messages = [body].flat();
-  const requests = messages.filter((message) => isJSONRPCRequest(message));
-  const notes = messages.filter(
-    (message) => isJSONRPCNotification(message) && message.method !== "notifications/cancelled",
-  ).length;
+  const messages = messagesIn(body);
+  const requests = messages.filter(({ isRequest }) => isRequest);
+  const notes = messages.filter(({ isRequest, method }) => !isRequest && method !== "notifications/cancelled").length;
   const isStream = requests.some(({ method }) => method === "subscriptions/listen");
   const calls = isStream ? 0 : requests.length;
   return { messages: calls + notes, calls, streams: isStream ? 1 : 0 };

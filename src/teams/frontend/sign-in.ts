@@ -19,23 +19,18 @@ import type { RecordRefusal } from "./refusals.ts";
 
 /** A path for which tokens are issued: /mcp, or /mcp/{team} for callers in several teams (RFC 9728, 3.3). */
 export interface Resource {
-  readonly url: URL;
-  readonly metadataUrl: string;
+  readonly url: string;
   readonly team: string | undefined;
 }
 
-function createResource(publicOrigin: string, path: string, team: string | undefined): Resource {
-  const url = new URL(path, publicOrigin);
-  return { url, metadataUrl: getOAuthProtectedResourceMetadataUrl(url), team };
-}
-
-const rootResource = (publicOrigin: string): Resource => createResource(publicOrigin, MCP_PATH, undefined);
+const metadataUrlOf = ({ url }: Resource): string => getOAuthProtectedResourceMetadataUrl(new URL(url));
 
 /** Undefined if the path is not a resource. The result does not depend on which teams exist, because only members may learn that. */
 export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
-  if (path === MCP_PATH) return rootResource(publicOrigin);
+  const url = `${publicOrigin}${path}`;
+  if (path === MCP_PATH) return { url, team: undefined };
   const team = path.startsWith(`${MCP_PATH}/`) ? path.slice(MCP_PATH.length + 1) : "";
-  return TEAM_NAME.test(team) ? createResource(publicOrigin, path, team) : undefined;
+  return TEAM_NAME.test(team) ? { url, team } : undefined;
 }
 
 /** Whether an audience is the URL of a resource of this deployment. */
@@ -66,7 +61,7 @@ export function createSignIn(options: SignInOptions) {
       ...(granted && { scopes: shorten(granted) }),
       ...(groups && { groups: shorten(groups) }),
     },
-    required: { audiences: [...new Set([url.href, audience])], scopes: Object.values(scopes), groupsClaim: teamClaim },
+    required: { audiences: [...new Set([url, audience])], scopes: Object.values(scopes), groupsClaim: teamClaim },
   });
 
   const record = (
@@ -76,16 +71,18 @@ export function createSignIn(options: SignInOptions) {
   ): void => recordRefusal(reason, { caller, client, ...describe({ scopes, groups }, resource) });
 
   /** Clients request exactly the scopes of a challenge next, so each one contains the scopes of the sign-in. */
-  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[] = []) =>
+  const challenge = (code: OAuthErrorCode, message: string, resource: Resource, rights: readonly Right[] = []) =>
     bearerAuthChallengeResponse(new OAuthError(code, message), {
       requiredScopes: [...new Set([...signInScopes, ...rights.map((right) => scopes[right])])],
-      resourceMetadataUrl: metadataUrl,
+      resourceMetadataUrl: metadataUrlOf(resource),
     });
 
   /** This challenge has no error code, because the request has no token (RFC 6750, 3.1). */
-  const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
+  const challengeWithoutToken = (resource: Resource): Response =>
     errorResponse(401, "An access token is required.", {
-      headers: { "www-authenticate": `Bearer scope="${signInScopes.join(" ")}", resource_metadata="${metadataUrl}"` },
+      headers: {
+        "www-authenticate": `Bearer scope="${signInScopes.join(" ")}", resource_metadata="${metadataUrlOf(resource)}"`,
+      },
     });
 
   const insufficientScope = (resource: Resource, rights: readonly Right[]): Response =>
@@ -96,7 +93,6 @@ export function createSignIn(options: SignInOptions) {
       rights,
     );
 
-  /** `isOurs`: whether a token for this audience is accepted. Throws RequestRefused and ProviderUnavailable. */
   /** Resolves with the caller, without a check of rights. Throws RequestRefused and ProviderUnavailable. */
   async function callerOf(request: IncomingMessage, address: string, resource: Resource): Promise<Caller> {
     const token = bearerTokenOf(request);
@@ -107,7 +103,7 @@ export function createSignIn(options: SignInOptions) {
     let facts: TokenFacts | undefined;
     try {
       const caller = await tokens.verify(token);
-      if (caller.audiences.some((each) => [audience, resource.url.href].includes(each))) return caller;
+      if (caller.audiences.some((each) => each === audience || each === resource.url)) return caller;
       facts = caller;
       throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
@@ -150,11 +146,10 @@ export const createWellKnown =
     if (prefix === undefined) return undefined;
     const resource = resourceAt(publicOrigin, path.slice(prefix.length) || MCP_PATH);
     if (!resource) return undefined;
-    const documentUrl =
-      prefix === AUTHORIZATION_SERVER_PATH ? new URL(prefix, resource.url) : new URL(resource.metadataUrl);
+    const documentUrl = prefix === AUTHORIZATION_SERVER_PATH ? new URL(prefix, resource.url) : metadataUrlOf(resource);
     return oauthMetadataResponse(new Request(documentUrl, { method }), {
       oauthMetadata: await tokens.metadata(),
-      resourceServerUrl: resource.url,
+      resourceServerUrl: new URL(resource.url),
       scopesSupported: [...scopes],
       resourceName: "mic-mcp",
     });

@@ -4,6 +4,7 @@ import { createHash, createHmac } from "node:crypto";
 import type { ActionObserver } from "../../actions/action-observer.ts";
 import { type ActionCallerOptions, type ActionContext, type Actions, createActions } from "../../actions/actions.ts";
 import { parseServiceName } from "../../actions/service-name.ts";
+import { memoizeUntilFailure } from "../../core/async.ts";
 import { type Auditor, auditResolution } from "../audit/rows.ts";
 import { refuseOtherWorkspace, WORKSPACE_PARAMETER } from "./identity.ts";
 
@@ -50,7 +51,7 @@ export function createCallerActions(
 ): Actions {
   const actions = createActions(context, {
     ...options,
-    serviceName: async () => createCallerServiceName(await serviceName(), caller),
+    serviceName: memoizeUntilFailure(async () => createCallerServiceName(await serviceName(), caller)).get,
     upstreamKey: createUpstreamKeyMapper(readUpstreamSecret, caller),
   });
   return {

@@ -60,10 +60,10 @@ export function createTeamShares(limits: Partial<TeamShareLimits> = {}) {
   function startNext(): void {
     isScheduled = false;
     for (const [name, usage] of teams) {
-      const [start] = usage.running < share() ? [...usage.continuing, ...usage.waiting] : [];
+      const queue = usage.continuing.size > 0 ? usage.continuing : usage.waiting;
+      const [start] = usage.running < share() ? queue : [];
       if (start) {
-        usage.continuing.delete(start);
-        usage.waiting.delete(start);
+        queue.delete(start);
         start();
         schedule();
       } else if (usage.running + usage.continuing.size + usage.waiting.size === 0) teams.delete(name);

@@ -16,10 +16,11 @@ export interface RequestOrNotification {
 }
 
 /** Returns the requests and notifications in a body, without the responses. `body`: the parsed JSON of a POST. */
-export const messagesIn = (body: unknown): readonly RequestOrNotification[] =>
+export const messagesIn = (body: unknown): readonly (RequestOrNotification & { readonly isRequest: boolean })[] =>
   [body].flat().flatMap((message) => {
-    const { method, params } = isJsonObject(message) ? message : {};
-    return typeof method === "string" ? [{ method, params }] : [];
+    if (!isJsonObject(message)) return [];
+    const { method, params } = message;
+    return typeof method === "string" ? [{ method, params, isRequest: "id" in message }] : [];
   });
 
 /** The part of a connection that is created for one server and ends with it. */
