@@ -1,5 +1,5 @@
 // Tasks U1 to U20 of the review of 2026-11-29, which no agent had prepared, as a table.
-// cspell:ignore Shahdara Raigad Rampur
+// cspell:ignore Madhya Raigad Rampur Shahdara Yanam
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findId, findIds } from "../scripted/results.ts";
