@@ -14,6 +14,7 @@ import { compose } from "../src/cli/compose.ts";
 import { EMULATED_GEOGRAPHY_RATE, readConfig } from "../src/core/config.ts";
 import type { Emulator } from "../src/emulator/index.ts";
 import { serveOnStdio } from "../src/transports/stdio/serve.ts";
+import { olderValidator } from "../test/support/schema-validators.ts";
 import type { AgentClient, ListedTool, ToolArguments, VisibleResult } from "./agent.ts";
 import { countModelTokens } from "./count-tokens.ts";
 
@@ -68,7 +69,8 @@ const GetPromptResult = z.looseObject({
 const root = fileURLToPath(new URL("..", import.meta.url));
 function newClient({ userDeclines }: AgentClientOptions): Client {
   const capabilities = userDeclines ? { elicitation: {} } : {};
-  const client = new Client({ name: "claude-code", version: "2.0.0" }, { capabilities });
+  const options = { capabilities, jsonSchemaValidator: olderValidator };
+  const client = new Client({ name: "claude-code", version: "2.0.0" }, options);
   if (userDeclines) client.setRequestHandler(ElicitRequestSchema, () => ({ action: "decline" }));
   return client;
 }

@@ -9,13 +9,11 @@ import {
   StreamableHTTPClientTransport as ModernHttpTransport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
-import { AjvJsonSchemaValidator as ModernValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { StdioServerTransport as OlderStreams } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { AjvJsonSchemaValidator as OlderValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -23,6 +21,7 @@ import { homeVariables } from "./empty-home.ts";
 import { openForFile } from "./for-file.ts";
 import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
+import { modernValidator, olderValidator } from "./schema-validators.ts";
 
 /** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same, pinned to 2026-07-28. */
 export const clientRevisions = ["v1-client", "v2-legacy", "v2-modern"] as const;
@@ -117,26 +116,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export const entryArguments = (): readonly string[] => [join(root, "dist", "cli.js")];
 
 const clientInfo = { name: "mic-mcp-tests", version: "1.0.0" };
-
-type Schema = Parameters<OlderValidator["getValidator"]>[0];
-const schemas = new Map<string, Schema>();
-/** Returns the first schema with this content. A validator compiles each object once, so all clients of a worker share the compiled schemas. */
-function firstEqual(schema: Schema): Schema {
-  const text = JSON.stringify(schema);
-  const first = schemas.get(text) ?? schema;
-  schemas.set(text, first);
-  return first;
-}
-const olderValidator = new (class extends OlderValidator {
-  override getValidator<T>(schema: Schema) {
-    return super.getValidator<T>(firstEqual(schema));
-  }
-})();
-const modernValidator = new (class extends ModernValidator {
-  override getValidator<T>(schema: Schema) {
-    return super.getValidator<T>(firstEqual(schema));
-  }
-})();
 
 /** The code cache, shared by all tests. Without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
