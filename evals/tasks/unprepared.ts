@@ -115,7 +115,8 @@ const rows: readonly Row[] = [
   },
   {
     ...{ id: "U7", title: "what ran tonight, and when it ended" },
-    ...{ before: { calls: 1, tokens: 230 }, budget: { calls: 1, tokens: 300 } },
+    // Three jobs of the emulator may have progressed since then, too.
+    ...{ before: { calls: 1, tokens: 230 }, budget: { calls: 1, tokens: 510 } },
     maxJobs: 2,
     async request(world) {
       await submitJob(world, FILE, 20_000);

@@ -257,3 +257,19 @@ testUnless(
     expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
   },
 );
+
+test("the notes in rows of many jobs name commands, as other texts at a terminal do", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const { stdout } = await user.type("call", "retry_jobs", `jobIds=${jobId}`, "retryMode=SAFE_RESUME", "reason=again");
+  expect(stdout).toContain(`mic-mcp watch ${jobId} waits for its end`);
+  const json = await user.type(
+    "call",
+    "retry_jobs",
+    `jobIds=${jobId}`,
+    "retryMode=SAFE_RESUME",
+    "reason=again",
+    "--json",
+  );
+  expect(JSON.parse(json.stdout).results[0].note).toContain('get_job {"jobId":');
+});

@@ -165,6 +165,18 @@ test("a read exits with 0 in every state of the job, and a wait with the code of
   expect(await codeOf(user, "list_jobs")).toBe(0);
 });
 
+test("cancel_jobs exits with 0 if all jobs are canceled, with 6 before their end, and with 5 if one had ended", async () => {
+  const user = await userForTest(500);
+  const cancel = ["cancel_jobs", "reason=no longer needed", "--yes"];
+  const [first, second] = [await user.job(FILE.pauses), await user.job(FILE.pauses)];
+  expect(await codeOf(user, ...cancel, `jobIds=${first}`, "waitSeconds=0")).toBe(6);
+  expect(await codeOf(user, ...cancel, `jobIds=${first},${second}`)).toBe(0);
+  expect(await codeOf(user, ...cancel, `jobIds=${first},${second}`)).toBe(3);
+  const ended = await user.job(FILE.succeeds);
+  expect(await user.type("watch", ended)).toMatchObject({ code: 0 });
+  expect(await codeOf(user, ...cancel, `jobIds=${first},${ended}`)).toBe(5);
+});
+
 test("cancel_job exits with 0 if the job is canceled, and a later wait for this job exits with 5", async () => {
   const user = await userForTest(500);
   const jobId = await user.job(FILE.succeeds);
