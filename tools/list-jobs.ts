@@ -159,8 +159,8 @@ const failureKey = ({ id, state, stages, failure }: Job): string =>
       ])
     : id;
 
-/** Groups two or more jobs that share a failure. `grouped`: these jobs. */
-function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
+/** Groups two or more jobs that share a failure, and names the first `maxNamed` of each. `grouped`: these jobs. */
+function groupFailures(jobs: readonly Job[], maxNamed: number, { retryOf }: Retries) {
   const failed = jobs.flatMap((job) => {
     const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retryOf(job.id));
     if (job.state !== "FAILED" || failure === undefined || retryable === undefined) return [];
@@ -177,8 +177,8 @@ function groupFailures(jobs: readonly Job[], { retryOf }: Retries) {
   const grouped = new Set(large.flat().map(({ job }) => job));
   const failures = large.flatMap((group) => {
     const [first] = group;
-    const more = group.length - MAX_NAMED;
-    const jobIds = group.slice(0, MAX_NAMED).map(({ job }) => job.id);
+    const more = group.length - maxNamed;
+    const jobIds = group.slice(0, maxNamed).map(({ job }) => job.id);
     return first ? { ...first.shared, count: group.length, jobIds, ...(more > 0 && { more }) } : [];
   });
   return { failures, grouped };
@@ -216,7 +216,7 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
   const search = { workspaceId, limit, cursor, filter, isFull, ...(!isFull && { rowKey: failureKey }) };
   const found = await findJobs(search, ctx);
   const { matching, data, page, meta, drift, givenUp, read, isCut, retries } = found;
-  const { failures, grouped } = groupFailures(isFull ? [] : matching, retries);
+  const { failures, grouped } = groupFailures(isFull ? [] : matching, Math.min(limit ?? MAX_NAMED, MAX_NAMED), retries);
   const rest = isFull ? [] : data.filter((job) => !grouped.has(job));
   const rows = await prepareRows(rest, filter, retries, ctx);
   const options = {

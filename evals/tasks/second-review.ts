@@ -293,7 +293,7 @@ const rows: readonly Row[] = [
       title: "arguments whose names are near misses",
       before: { calls: 4, tokens: 752 },
     },
-    budget: { calls: 2, tokens: 340, currentLimit: 545 },
+    budget: { calls: 2, tokens: 370 },
     request: () => "How many districts has Telangana? Name the latest job with the status FAILED.",
     answer: [
       /\\?"state\\?" was read as \\?"states/,
