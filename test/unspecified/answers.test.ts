@@ -53,6 +53,20 @@ for (const replayed of [undefined, "yes", "1", "false"])
     expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   });
 
+test("a stored answer is reported as that of an earlier request, or of this call's own requests", async () => {
+  const { stub, connection } = session();
+  const stored = answer(202, enveloped(job), { "idempotent-replayed": "true" });
+  stub.expect(stored);
+  const ofOther = await connection.callTool("submit_job", { ...createJob, idempotencyKey: "key-of-another-client" });
+  expect(ofOther.text).toMatch(
+    /^The API already had this key: an earlier request ran the action, and this call did not/,
+  );
+  expect(ofOther.action).toMatchObject({ replayed: false });
+  stub.expect(hangUp, stored);
+  const resent = await connection.callTool("submit_job", { ...createJob, parameterValues: { isResent: true } });
+  expect(resent.text).toMatch(/^Sent 2 times under one key after lost answers; the action ran once\. /);
+});
+
 test("the server reports a refusal unchanged, with any status and code", {
   tags: ["7.2/assumes-no-statuses-or-codes"],
 }, async () => {
