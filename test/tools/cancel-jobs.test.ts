@@ -24,7 +24,7 @@ describeLatestRevision((bench) => {
     const sent = await captureCancellations(bench(), async () => {
       const { structured } = await bench().ok("cancel_jobs", args, bench().withAdvancingClock());
       expect(structured).toMatchObject({
-        summary: "6 jobs: 6 CANCELLED.",
+        summary: expect.stringMatching(/^6 jobs: 6 CANCELLED\./),
         results: [{ outcome: "canceled", state: "CANCELLED", count: 6, jobIds }],
       });
       expect(structured).not.toHaveProperty("nextStep");
@@ -34,7 +34,7 @@ describeLatestRevision((bench) => {
     // The same action as that of cancel_job, in both directions.
     const again = await captureCancellations(bench(), async () => {
       expect((await bench().ok("cancel_jobs", args)).structured["summary"]).toMatch(
-        /^6 jobs: 6 CANCELLED\. Already canceled by an earlier identical call: all, .* ago\.$/,
+        /^6 jobs: 6 CANCELLED\. Already canceled by an earlier identical call: all, \w+ \w+ ago\./,
       );
       const single = await bench().ok("cancel_job", { jobId: jobIds[0], reason });
       expect(single.structured["action"]).toMatchObject({ replayed: true });
