@@ -109,8 +109,6 @@ const incompleteDownloadFailure = (bytes: number): Failure =>
     next: say`Call download_asset again with the same arguments to wait for it.`,
   });
 
-export type Downloads = ReturnType<typeof createDownloads>;
-
 export function createDownloads(service: ApiClient) {
   const running = new Map<string, RunningDownload>();
 
