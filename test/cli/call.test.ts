@@ -63,9 +63,9 @@ test("call prints the tool's text, or its structuredContent as JSON", async () =
   const { code, stdout } = await type("call", "list_districts", "state=Goa", "--json");
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: { 551: { name: "North Goa" } } });
-  const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
+  const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["SUCCEEDED"]}', "limit=1", "--json");
   const requestId = expect.stringMatching(/^micreq_/);
-  expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }], requestId });
+  expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "SUCCEEDED" }], requestId });
   const table = ["source=rank_divisions", 'arguments={"level":"state","by":"name"}', "fileName=states.csv"];
   const saved = await type("call", "save_table", ...table, "--json");
   expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
