@@ -43,15 +43,22 @@ export function parseChoice<const T extends string>(what: string, typed: string,
   throw new UsageError(`${what} must be one of ${choices.join(", ")}.${didYouMean(typed, choices)}`);
 }
 
-/** Node's message continues with advice about positional arguments that start with a dash; no command takes one. */
+// Node's messages continue with advice about positional arguments that start with a dash; no command takes one.
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
+const POSITIONAL = /^Unexpected argument '([^']*)'/;
+const FLAG_VALUE = /^Option '(?:-\w, )?(--[\w-]+)[^']*' (does not take)?/;
 
 function toUsageError(error: unknown, command: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
-  const positional = /^Unexpected argument '([^']*)'/.exec(reason)?.[1];
+  const positional = POSITIONAL.exec(reason)?.[1];
   if (positional !== undefined && isCommandName(positional))
     return new UsageError(`Write flags after the command: mic-mcp ${positional} … --FLAG.`);
+  if (positional !== undefined)
+    return new UsageError(`mic-mcp ${command.name} has no place for the argument ${positional}.`);
+  const [, flag, takesNone] = FLAG_VALUE.exec(reason) ?? [];
+  if (flag !== undefined)
+    return new UsageError(takesNone ? `${flag} takes no value.` : `${flag} needs a value: ${flag}=VALUE.`);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
   const names = ["help", "version", "env-file", ...flagsOf(command).map(({ name }) => name)];

@@ -184,9 +184,10 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     seen.add(`${pointer} ${message}`);
     return isRepeated ? [] : [{ pointer, code: codeOf(issue, value), message }];
   });
-  const [first, ...others] = fieldErrors;
-  if (others.length === 0 && first?.code === "REQUIRED" && first.pointer === "/workspaceId") throw noWorkspace();
-  throw invalid(name, fieldErrors, findAdvice(fieldErrors));
+  const lacksOnly = fieldErrors.every(({ code }) => code === "REQUIRED");
+  const lacksWorkspace = lacksOnly && fieldErrors.some(({ pointer }) => pointer === "/workspaceId");
+  if (lacksWorkspace && fieldErrors.length === 1) throw noWorkspace();
+  throw invalid(name, fieldErrors, lacksWorkspace ? noWorkspace().facts.next : findAdvice(fieldErrors));
 }
 
 /** Arguments that take the ids of files. `referenceId` also takes ids of other kinds. */

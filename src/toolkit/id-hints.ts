@@ -4,6 +4,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { ID_KINDS, idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
+import { countPart } from "../core/counts.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { join, say, type Text } from "../core/text.ts";
 
@@ -17,7 +18,7 @@ function describeMisspelling(name: string, id: string, prefix: string): Text | u
   if (isValid(id)) return undefined;
   const digits = id.startsWith(prefix) ? id.slice(prefix.length) : "";
   return /^[0-9a-f]+$/.test(digits)
-    ? say`${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
+    ? say`${name} has ${countPart(digits.length, "hex digit")} after ${prefix}, not ${HEX_DIGITS}.`
     : say`${name} needs ${HEX_DIGITS} hex digits after ${prefix}.`;
 }
 

@@ -91,8 +91,11 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
     },
     logFailure({ kind, status, requestId }: FailureFacts, error: unknown): void {
       const key = error instanceof Failure ? error.facts.idempotencyKey : undefined;
-      log.info(withCommonFields({ ms: now() - startedAt, kind, status, key, requestId }), "tool call failed");
-      if (OWN_FAILURES.has(kind)) log.error(withCommonFields({ err: error }), `${kind} failure`);
+      const fields = withCommonFields({ ms: now() - startedAt, kind, status, key, requestId });
+      // Only an internal error needs its stack: a journal that cannot be used fails every action, for as long as it lasts.
+      const cause = kind === "internal" ? { err: error } : { reason: errorMessage(error) };
+      if (OWN_FAILURES.has(kind)) log.error({ ...fields, ...cause }, "tool call failed");
+      else log.info(fields, "tool call failed");
     },
   };
 }
