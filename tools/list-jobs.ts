@@ -159,8 +159,10 @@ const failureKey = ({ id, state, stages, failure }: Job): string =>
       ])
     : id;
 
-/** Groups two or more jobs that share a failure, and names the first `maxNamed` of each. `grouped`: these jobs. */
-function groupFailures(jobs: readonly Job[], maxNamed: number, { retryOf }: Retries) {
+/**
+ * Groups two or more jobs that share a failure, if one of them is on the page, and names the first `maxNamed` of each. `grouped`: these jobs.
+ */
+function groupFailures(jobs: readonly Job[], page: ReadonlySet<Job>, maxNamed: number, { retryOf }: Retries) {
   const failed = jobs.flatMap((job) => {
     const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retryOf(job.id));
     if (job.state !== "FAILED" || failure === undefined || retryable === undefined) return [];
@@ -173,7 +175,7 @@ function groupFailures(jobs: readonly Job[], maxNamed: number, { retryOf }: Retr
     return { shared, job };
   });
   const equal = groupByKey(failed.map((each) => [JSON.stringify(each.shared), each]));
-  const large = [...equal.values()].filter((group) => group.length > 1);
+  const large = [...equal.values()].filter((group) => group.length > 1 && group.some(({ job }) => page.has(job)));
   const grouped = new Set(large.flat().map(({ job }) => job));
   const failures = large.flatMap((group) => {
     const [first] = group;
@@ -216,7 +218,8 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
   const search = { workspaceId, limit, cursor, filter, isFull, ...(!isFull && { rowKey: failureKey }) };
   const found = await findJobs(search, ctx);
   const { matching, data, page, meta, drift, givenUp, read, isCut, retries } = found;
-  const { failures, grouped } = groupFailures(isFull ? [] : matching, Math.min(limit ?? MAX_NAMED, MAX_NAMED), retries);
+  const maxNamed = Math.min(limit ?? MAX_NAMED, MAX_NAMED);
+  const { failures, grouped } = groupFailures(isFull ? [] : matching, new Set(data), maxNamed, retries);
   const rest = isFull ? [] : data.filter((job) => !grouped.has(job));
   const rows = await prepareRows(rest, filter, retries, ctx);
   const options = {

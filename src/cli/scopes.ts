@@ -7,6 +7,7 @@ import {
   createMicPublicInput,
   getMicJob,
   getMicPublicInput,
+  getMicPublicOperation,
   getMicPublicUsage,
   retryMicJob,
 } from "../contract/endpoints/job-processing.ts";
@@ -25,7 +26,7 @@ const OPERATIONS: Readonly<Partial<Record<ToolName, readonly Endpoint[]>>> = {
   run_jobs: RUN,
   // Without the job's version as an argument, the call reads the job first.
   cancel_job: [getMicJob, cancelMicJob],
-  cancel_jobs: [getMicJob, cancelMicJob],
+  cancel_jobs: [getMicJob, cancelMicJob, getMicPublicOperation],
   retry_jobs: [getMicJob, retryMicJob],
   wait_for_jobs: [getMicJob],
   show_job: [getMicJob],
