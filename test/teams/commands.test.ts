@@ -132,7 +132,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const twoKeys = `${createKeyLine("two")}\n${keys}`;
     const two = { MIC_SECRET_KEYS_FILE: writeKeyFile(twoKeys) };
     expect((await command("teams rotate-keys", undefined, two)).stdout).toBe(
-      "Secrets encrypted with key two: 1 now, 0 before. Secrets in files: 1. Secrets that could not be decrypted: 0.\n",
+      "Secrets of the teams and of the deployment, encrypted with key two: 1 now, 0 before. Secrets in files: 1. Secrets that could not be decrypted: 0.\n",
     );
     expect((await command("teams rotate-keys", undefined, two)).stdout).toContain("0 now, 1 before");
     expect((await command("teams check", undefined, two)).code).toBe(0);

@@ -11,7 +11,7 @@ import { startPostgresPair } from "../support/postgres-pair.ts";
 import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 
-const RANGE = /lacks the actions from (\S+) to (\S+)\./;
+const RANGE = /lacks actions from (\S+) to (\S+)\./;
 
 describeUnless(postgresMissing ?? linuxMissing, "a failover to a replica", () => {
   const getPair = openForFile(

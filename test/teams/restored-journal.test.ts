@@ -16,8 +16,7 @@ import {
 import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
-const RESTORED_NOTE =
-  /The journal was restored from a backup or an older replica: it lacks the actions from \S+ to \S+\./;
+const RESTORED_NOTE = /The journal was restored from a backup or an older replica: it lacks actions from \S+ to \S+\./;
 
 describeWithPostgres("a restored journal", (postgres) => {
   /** A caller of an instance whose journal lacks one hour, which ended this many hours ago; undefined for a complete journal. */

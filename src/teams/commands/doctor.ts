@@ -159,7 +159,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
       await runCheck(
         "sign-in",
         () => tokens.ready().then(() => `${settings.signIn.issuer} is reachable, and its tokens can be verified`),
-        "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
+        "Check that this machine can reach MIC_AUTH_ISSUER, and that it is identical to the iss claim of the access tokens.",
       ),
       ...(await checkConnection(settings, deployment)),
       ...(await checkCertificate(settings.publicOrigin)),

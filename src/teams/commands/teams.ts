@@ -315,7 +315,7 @@ export async function rotateKeys({
     broken.push(`upstream keys: ${error.message}. Add that key to the key file again.`);
   }
   print(
-    `Secrets encrypted with key ${firstKey}: ${counts.put} now, ${counts.kept} before. Secrets in files: ${counts.files}. Secrets that could not be decrypted: ${broken.length}.`,
+    `Secrets of the teams and of the deployment, encrypted with key ${firstKey}: ${counts.put} now, ${counts.kept} before. Secrets in files: ${counts.files}. Secrets that could not be decrypted: ${broken.length}.`,
   );
   for (const line of broken) print(line);
   return broken.length === 0 ? 0 : 1;

@@ -36,7 +36,7 @@ export function createLossGuard(
     return range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS ? range : undefined;
   };
   const lackText = ({ from, to }: TimeRange): Text =>
-    say`The journal was restored from a backup or an older replica: it lacks the actions from ${raw(toIsoSeconds(from))} to ${raw(toIsoSeconds(to))}.`;
+    say`The journal was restored from a backup or an older replica: it lacks actions from ${raw(toIsoSeconds(from))} to ${raw(toIsoSeconds(to))}.`;
 
   return {
     /** A text for the list of actions; undefined when the deduplication window of the last lost action is over. */
