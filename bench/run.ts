@@ -1,5 +1,6 @@
 // `npm run bench`: compares the built server with floors and the best alternatives, against one stub service.
-// --quick: one small round. --metrics NAME[,NAME]: only those metrics. --write: write the figures to bench/README.md.
+// --quick: one small round. --metrics NAME[,NAME]: only those metrics. --write: write the figures to docs/use/speed.md and
+// bench/README.md.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { version } from "../src/cli/version.ts";

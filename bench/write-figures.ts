@@ -84,6 +84,8 @@ async function replaceSection(file: URL, name: string, content: string): Promise
 
 /** `figures`: a line with the machine and date, then each table. */
 export async function writeFigures(groups: ReadonlyMap<string, Results>, figures: readonly string[]): Promise<void> {
-  await replaceSection(new URL("README.md", import.meta.url), "main figures", formatMainTable(groups));
+  const [head = ""] = figures;
+  const main = `${head.replace("; in brackets: median ratio.", ".")}\n\n${formatMainTable(groups)}`;
+  await replaceSection(new URL("../docs/use/speed.md", import.meta.url), "bench", main);
   await replaceSection(new URL("README.md", import.meta.url), "figures", figures.join("\n\n"));
 }
