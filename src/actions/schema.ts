@@ -62,8 +62,8 @@ export class NewerJournal extends UnusableTables {
   override readonly name = "NewerJournal";
   constructor(version: number) {
     super(
-      `it has version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`,
-      say`${ask("Run")} the version of mic-mcp that changed it or a later one, or to set another MIC_STATE_DIR, MIC_JOURNAL_URL or, in a deployment, MIC_DATABASE_URL.`,
+      `its tables have version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`,
+      say`${ask("Run")} the version of mic-mcp that changed them, or a later one. Other tables would not know which actions have run.`,
     );
   }
 }

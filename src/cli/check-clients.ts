@@ -20,17 +20,22 @@ interface Facts {
 }
 
 /** The field is called httpUrl in Gemini CLI. */
-const urlOf = ({ url, httpUrl = url }: Entry): string | undefined =>
-  typeof httpUrl === "string" && URL.canParse(httpUrl) ? httpUrl : undefined;
+const urlOf = ({ url, httpUrl = url }: Entry): unknown => httpUrl;
+const isUrl = (url: unknown): url is string => typeof url === "string" && URL.canParse(url);
 
-/** Returns the paths that no longer exist, and the command that renews the entry. Other fields may contain secrets. */
-function examineEntry(client: string, name: string, { command, args }: Entry) {
+/** Returns what the entry names in vain, and the command that renews the entry. Other fields may contain secrets. */
+function examineEntry(client: string, name: string, entry: Entry) {
+  const { command, args } = entry;
   const words = Array.isArray(args) ? args : [];
   // The command and the program; an entry that npx starts has no path.
-  const paths = [command, words[0]].filter((path) => typeof path === "string").filter(isAbsolute);
-  const missing = paths.filter((path) => !existsSync(path));
+  const paths = [command, words[0]].filter((path) => typeof path === "string" && /[\\/]/.test(path)).map(String);
+  const problems = [
+    ...(urlOf(entry) === undefined ? [] : ["a URL that is not valid"]),
+    ...paths.filter((path) => !isAbsolute(path)).map((path) => `${path}, which is not an absolute path`),
+    ...paths.filter((path) => isAbsolute(path) && !existsSync(path)).map((path) => `${path}, which does not exist`),
+  ];
   const profile = name === "mic" ? "" : ` --profile ${name.slice("mic-".length)}`;
-  return { missing, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
+  return { problems, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
 }
 
 /** The variable whose value the client sends as its bearer token. Undefined if it sends none, or the token from another place. */
@@ -75,19 +80,19 @@ async function checkFile(client: (typeof INSTALL_CLIENTS)[number], path: string,
     const entries = Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(
       ([name, entry]) => (/^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry, url: urlOf(entry) }] : []),
     );
-    const connections = entries.flatMap(({ url, ...each }) => (url === undefined ? [] : [{ ...each, url }]));
+    const connections = entries.flatMap(({ url, ...each }) => (isUrl(url) ? [{ ...each, url }] : []));
     const checks = await Promise.all(connections.map((each) => checkConnection(client, each, facts)));
-    const found = entries.filter(({ url }) => url === undefined);
+    const found = entries.filter(({ url }) => !isUrl(url));
     if (found.length === 0) return checks;
     const examined = found.map(({ name, entry }) => examineEntry(client, name, entry));
-    const stale = examined.filter(({ missing }) => missing.length > 0);
+    const stale = examined.filter(({ problems }) => problems.length > 0);
     const names = found.map(({ name }) => name).join(", ");
-    if (stale.length === 0) return [...checks, passedCheck(client, `starts mic-mcp (${names} in ${path})`)];
-    const missing = [...new Set(stale.flatMap((entry) => entry.missing))].join(" and ");
+    if (stale.length === 0) return [...checks, passedCheck(client, `${names} in ${path}`)];
+    const problems = [...new Set(stale.flatMap((entry) => entry.problems))].join(" and ");
     const fix = stale.map((entry) => entry.fix).join(" && ");
-    return [...checks, failedCheck(client, `${path} names ${missing}, which does not exist`, fix)];
+    return [...checks, failedCheck(client, `${path} names ${problems}`, fix)];
   } catch (error) {
-    return [passedCheck(client, `not checked: ${path}: ${errorMessage(error)}`)];
+    return [failedCheck(client, `${path}: ${errorMessage(error)}`, "Correct the file: no server starts from it.")];
   }
 }
 

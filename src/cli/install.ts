@@ -77,7 +77,7 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
     if (isChanged) await replaceFile(path, after);
     const isNew = !Object.hasOwn(await readServers(before, client), name);
     const sentence = isChanged
-      ? `${isNew ? "Wrote" : "Replaced the command of"} the entry ${name} to ${path}. Restart ${client.title} to use it.`
+      ? `${isNew ? "Wrote" : "Replaced the command of"} the entry ${name} in ${path}. Restart ${client.title} to use it.`
       : `${client.title} already has this entry ${name} in ${path}.`;
     printOutcome(values.json, sentence, { ...outcome, path, changed: isChanged });
     return 0;

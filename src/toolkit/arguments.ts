@@ -61,7 +61,7 @@ export const keyArgument = (grammar: KeyGrammar) => ({
 export const cursorText = "Previous page.nextCursor.";
 export const parameterValuesText = "As get_recipe's schema requires.";
 export const reasonText = "Why, briefly.";
-export const retryModeText = "SAFE_RESUME keeps finished stages. RESTART discards them: ask the user first.";
+export const retryModeText = "SAFE_RESUME keeps finished stages; RESTART discards them: ask the user first.";
 
 /** Each agent pays for tools/list in each session. These keywords help no model to write a call; the server checks them in any case. */
 const UNLISTED_KEYWORDS: ReadonlySet<string> = new Set(["minLength", "maxLength", "pattern", "minItems", "maxItems"]);

@@ -197,6 +197,21 @@ async function writeConfiguration(text: string) {
   return { path, env: { HOME: home } };
 }
 
+test.each([
+  [
+    '{"mcpServers":{"mic":{"command":"node","args":["dist/cli.js","serve"]}}}',
+    "dist/cli.js, which is not an absolute path",
+  ],
+  ['{"mcpServers":{"mic":{"url":"not a url"}}}', "a URL that is not valid"],
+  ['{"mcpServers":', "it is not valid JSON"],
+])("doctor reports the entries of %s, which start no server", async (text, problem) => {
+  const { path, env } = await writeConfiguration(text);
+  const [line] = await checkClients(env.HOME);
+  expect(line).toMatch(/^FAIL cursor/);
+  expect(line).toContain(`${path}`);
+  expect(line).toContain(problem);
+});
+
 describe("uninstall", () => {
   test("uninstall removes only the entry of install", async () => {
     const client = "cursor";

@@ -58,7 +58,10 @@ export function createLossGuard(
         message: say`Not sent: this action may have run before. ${lackText(range)}`,
         retryable: false,
         sideEffect: "none",
-        next: say`Check with ${call("list_jobs", {})} whether it ran. If it did not, call again and ${withKey(key)}.`,
+        next:
+          tool === "register_input"
+            ? say`Call again and ${withKey(key)}: a second input of the same file does no harm.`
+            : say`Check with ${call("list_jobs", {})} whether it ran. If it did not, call again and ${withKey(key)}.`,
       });
     },
   };
