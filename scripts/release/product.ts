@@ -69,7 +69,7 @@ export const settings: readonly Setting[] = [
   {
     variable: "MIC_DOWNLOAD_DIR",
     title: "Download folder",
-    description: "The only folder that download_asset writes to.",
+    description: "The folder that tools write files to.",
     isFolder: true,
   },
   {

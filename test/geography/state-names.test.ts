@@ -146,7 +146,8 @@ describeLatestRevision((bench) => {
     expect(structured["summary"]).toContain('"Madras" was read as Tamil Nadu (TN).');
   });
 
-  test.each(["Bihar (UP)", "10 - Goa", "Bihar/Goa", "Springfield"])("%s is not one state", async (text) => {
+  const regions = ["North-East", "north east", "North", "West", "Eastern India", "Central"];
+  test.each(["Bihar (UP)", "10 - Goa", "Bihar/Goa", "Springfield", ...regions])("%s is not one state", async (text) => {
     await bench().fails("rank_divisions", { level: "state", by: "name", states: [text] }, "not_found");
   });
 

@@ -128,11 +128,14 @@ function findStatesByParts(text: string, states: readonly State[]): readonly Sta
   return first.filter((state) => others.every((each) => each.includes(state)));
 }
 
+/** "North-East" is a region, not the beginning of "North-East Frontier Agency". */
+const REGION = /^\W*(?:(?:north|south|east|west)(?:ern)?\W*|central\W*|india\W*)+$/i;
+
 /** Finds the states that have this code or name; otherwise those that all parts of the text mean, or with a very similar name. */
 function findSimilarStates(text: string, states: readonly State[]): readonly State[] {
   const exact = findExactStates(text, states);
   const found = exact.length > 0 ? exact : findStatesByParts(text, states);
-  if (found.length > 0) return found;
+  if (found.length > 0 || REGION.test(text)) return found;
   const queryForms = toNameForms(stripStateWords(text));
   // "Himachal" is the beginning of a state's name, so it counts; "Nagar" or "Pradesh" in another position does not.
   const beginsName = ({ words: [first] }: NameForms): boolean => first?.text === queryForms.words[0]?.text;
@@ -147,7 +150,7 @@ function findSimilarStates(text: string, states: readonly State[]): readonly Sta
 /** Finds the states whose name begins with this text, for example "Guj". */
 function findStatesByPrefix(text: string, states: readonly State[]): readonly State[] {
   const prefix = fold(text);
-  if (prefix.length < MIN_PREFIX_LENGTH) return [];
+  if (prefix.length < MIN_PREFIX_LENGTH || REGION.test(text)) return [];
   return getIndex(states).names.flatMap(({ state, text, isOwn }) => (isOwn && text.startsWith(prefix) ? [state] : []));
 }
 
@@ -195,7 +198,7 @@ export function resolveState(text: string, states: readonly State[]): State {
       sideEffect: "none",
       next: isList
         ? say`Use a list: ${json(parts)}, or one of them.`
-        : say`Use one of these codes: ${join(
+        : say`${REGION.test(text) && say`Name the states of the region. `}Use one of these codes: ${join(
             states.map(({ code }) => code),
             ", ",
           )}. list_states has their names.`,
