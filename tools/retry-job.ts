@@ -16,7 +16,7 @@ export const retryJob = defineTool({
   name: "retry_job",
   title: "Retry (rerun) a failed job",
   description:
-    "Retry an ended job as a new job with its own id. For a CANCELLED job, or a FAILED one that is retryable.",
+    "Retry an ended job as a new job with its own id. Use it for a CANCELLED job or a retryable FAILED one.",
   effect: "retry",
   makes: "job",
   traits: retryTraits,

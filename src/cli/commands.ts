@@ -288,7 +288,7 @@ export const COMMANDS = {
       "--base-url URL": "with add: base URL of the MIC API (default: MIC_BASE_URL)",
       "--client-id ID": "with add: client id; each client belongs to one team",
       "--workspace-id ID": "with add: the team's workspace",
-      "--claim VALUE": "with add: value of MIC_AUTH_TEAM_CLAIM that grants membership",
+      "--claim VALUE": "with add: the value that grants membership, in the claim that MIC_AUTH_TEAM_CLAIM names",
       "--member SUBJECT…": "with add, remove: subject of a member; repeat for each member",
       "--secret-stdin": "with add, rotate-secret: read the client secret from stdin (for scripts)",
       "--secret-file PATH":
