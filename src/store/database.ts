@@ -98,7 +98,7 @@ const SQLITE_ADVICE: readonly (readonly [RegExp, Text])[] = [
   [NO_SPACE, say`${ask("Free")} space on the disk of the state folder, then call again.`],
   [
     /not a database|malformed|corrupt/i,
-    say`${ask("Move")} the damaged journal file away (actions.sqlite in the state folder, with the files whose names begin with this one; keep them: they may contain unresolved actions) and start mic-mcp again.`,
+    say`${ask("Stop")} every mic-mcp server, move the damaged journal away (actions.sqlite in the state folder, and the files whose names begin with this one; keep them: they may contain unresolved actions), and start mic-mcp again.`,
   ],
   [/locked|busy/i, say`Another process holds the journal: call again in a few seconds.`],
 ];

@@ -112,7 +112,7 @@ test("actions reports the reason if the journal cannot be read", async () => {
   const user = await userForTest();
   await user.type("actions");
   await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
-  const stderr = expect.stringMatching(/cannot be used[\s\S]*Move the damaged journal file away/);
+  const stderr = expect.stringMatching(/cannot be used[\s\S]*move the damaged journal away/);
   expect(await user.type("actions")).toMatchObject({ code: 1, stderr });
   const stdout = expect.stringMatching(/FAIL journal .*\n +-> Move/);
   expect(await user.type("doctor")).toMatchObject({ code: 1, stdout });
