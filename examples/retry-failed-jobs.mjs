@@ -5,9 +5,14 @@ import { call, connect } from "./connect.mjs";
 const [date = new Date().toISOString().slice(0, 10)] = process.argv.slice(2);
 const client = await connect("retry-failed-jobs");
 try {
-  // Jobs that share a failure are listed as a group.
-  const { data, failures = [] } = await call(client, "list_jobs", { states: ["FAILED"], unretried: true, limit: 100 });
-  const jobs = [...data.map(({ id }) => id), ...failures.flatMap(({ jobIds }) => jobIds)];
+  const jobs = [];
+  let cursor;
+  do {
+    // The summary view names only some of the jobs that share a failure.
+    const { data, page } = await call(client, "list_jobs", { unretried: true, view: "full", limit: 100, cursor });
+    jobs.push(...data.map(({ id }) => id));
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
   for (const id of jobs) {
     const key = `nightly-${date}-${id}`;
     try {

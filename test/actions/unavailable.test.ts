@@ -113,7 +113,7 @@ const unavailableJournals: readonly UnavailableJournal[] = [
     what: "if the journal has a later version",
     prepare: (folder) => createJournalIn(folder, ...VERSION_99),
     message: /version 99/,
-    next: /^Ask the user to run the version of mic-mcp that changed it/,
+    next: /^Ask the user to run the version of mic-mcp that changed them/,
   },
 ];
 for (const { what, prepare, mount, message, next } of unavailableJournals)

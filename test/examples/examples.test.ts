@@ -126,7 +126,7 @@ describe("the GitHub workflow", () => {
       expect((await runStep()).stdout).toMatch(/ Retried (\d+) of \1: \1 SUCCEEDED\.$/m);
       const executions = await user.executions("retryMicJob");
       expect(new Set(executions.values())).toEqual(new Set([1]));
-      expect((await runStep()).stdout).toMatch(/ No job to retry\.$/m);
+      expect((await runStep()).stdout).toMatch(/ No job to retry\. 1 job was retried before\.$/m);
       expect(await user.executions("retryMicJob")).toEqual(executions);
 
       // Someone else has retried this job, and the retry runs until the step sleeps.

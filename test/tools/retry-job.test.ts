@@ -101,7 +101,7 @@ describeLatestRevision((bench, revision) => {
     expect(refused).not.toHaveProperty("idempotencyKey");
     const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { jobIds: [jobId], ...resume }));
     expect(sent.filter(({ method }) => method === "POST")).toEqual([]);
-    const row = { jobId, outcome: "not sent", state: "FAILED", code: "GIVEN_UP", note: "not retryable" };
+    const row = { jobId, outcome: "not sent", state: "FAILED", code: "NOT_RETRYABLE" };
     expect(result.structured["results"]).toEqual([row]);
   });
 
