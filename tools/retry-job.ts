@@ -15,8 +15,7 @@ export const retryJob = defineTool({
   endpoint: retryMicJob,
   name: "retry_job",
   title: "Retry (rerun) a failed job",
-  description:
-    "Retry an ended job as a new job with its own id. Use it for a CANCELLED job or a retryable FAILED one.",
+  description: "Retry an ended job as a new job with its own id. Use it for a CANCELLED job or a retryable FAILED one.",
   effect: "retry",
   makes: "job",
   traits: retryTraits,

@@ -95,7 +95,7 @@ export const COMMANDS = {
     summary: "Call one tool, with the same journal and idempotency keys as an agent",
     notes: [
       "Without TOOL, the command lists the tools. To show the arguments of a tool, run call TOOL --help.",
-      "A VALUE without NAME= sets the first required argument, and --NAME VALUE means NAME=VALUE. Separate the values of a list with commas; in names, a comma before a space is part of the name.",
+      "A VALUE without NAME= sets the first required argument, or else the first one, and --NAME VALUE means NAME=VALUE. Separate the values of a list with commas; in names, a comma before a space is part of the name.",
       "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
       "If an identical call ran before, the command prints the result of that call.",
