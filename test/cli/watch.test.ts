@@ -114,7 +114,7 @@ test("actions reports the reason if the journal cannot be read", async () => {
   await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
   const stderr = expect.stringMatching(/cannot be used[\s\S]*move the damaged journal away/);
   expect(await user.type("actions")).toMatchObject({ code: 1, stderr });
-  const stdout = expect.stringMatching(/FAIL journal .*\n +-> Move/);
+  const stdout = expect.stringMatching(/FAIL journal .*\n +-> Stop every/);
   expect(await user.type("doctor")).toMatchObject({ code: 1, stdout });
   const { settings } = JSON.parse((await user.type("doctor", "--offline", "--json")).stdout);
   expect(settings.journal).toMatchObject({ engine: "SQLite", error: expect.stringContaining("cannot be used") });
