@@ -16,7 +16,6 @@ import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/to
 import {
   type FoundJobs,
   findJobs,
-  isSince,
   type JobFilter,
   jobFilter,
   MAX_READ,
@@ -49,8 +48,10 @@ const statesOf = (jobs: readonly Job[]): readonly string[] => jobs.map(({ state 
 const countStates = (jobs: readonly Job[]): object => Object.fromEntries(countLabels(statesOf(jobs)));
 
 /** The contract promises no order. */
-const isNewestFirst = (jobs: readonly Job[]): boolean =>
-  jobs.length > 1 && jobs.every(({ createdAt }, at) => at === 0 || isSince(jobs[at - 1]?.createdAt ?? "", createdAt));
+function isNewestFirst(jobs: readonly Job[]): boolean {
+  const instants = jobs.map(({ createdAt }) => microsOf(createdAt));
+  return jobs.length > 1 && instants.every((instant, at) => at === 0 || instant <= (instants[at - 1] ?? 0n));
+}
 
 /** Formats ": 12 SUCCEEDED, 3 FAILED"; returns undefined without jobs. */
 const tallyStates = (jobs: readonly Job[]): Text | undefined =>
