@@ -55,7 +55,8 @@ export const cancelJobs = defineTool({
   async run({ waitSeconds = LONG_WAIT_SECONDS, ...again }, toolContext) {
     const bulk = startBulk(waitSeconds, toolContext);
     const { reason, idempotencyKey } = again;
-    const ends = new Map<string, () => Promise<End>>();
+    /** The operations of the accepted cancellations, by the id of their job. */
+    const operations = new Map<string, string>();
     const requested = await runActions(
       {
         ...{ tool: "cancel_job", ids: again.jobIds, idempotencyKey },
@@ -63,7 +64,7 @@ export const cancelJobs = defineTool({
           const args = { jobId, reason, isDerivedKey: true };
           const made = await requestCancellation(key === undefined ? args : { ...args, idempotencyKey: key }, ctx);
           const { id: operationId } = made.data;
-          ends.set(jobId, () => readEnd(jobId, operationId, bulk));
+          operations.set(jobId, operationId);
           return { made, isUnfinished: true, cells: { jobId, outcome: "requested", operationId } };
         },
         failedRow: (jobId, outcome, failure) => failedRow({ jobId }, outcome, failure),
@@ -71,10 +72,10 @@ export const cancelJobs = defineTool({
       bulk,
     );
     // All are requested before the call waits for one.
-    const ended = await runRows([...ends.keys()], {
+    const ended = await runRows([...operations.keys()], {
       stopRule: bulk.stopRule,
       mayStart: () => bulk.secondsLeft() > 0,
-      work: async (jobId) => (await ends.get(jobId)?.()) ?? {},
+      work: (jobId) => readEnd(jobId, operations.get(jobId) ?? "", bulk),
     });
     const rows = requested.map((row) => ({ ...row, ...ended.get(row.id) }));
     const hasFailed = rows.some(({ replay, cells }) => replay !== undefined && cells["code"] !== undefined);

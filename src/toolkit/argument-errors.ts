@@ -68,9 +68,6 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 const MAX_UNKNOWN = 20;
 const MAX_NAME = 200;
 
-/** The start of the refusal of an argument whose exact name is clear. */
-const USE = "unknown argument; use ";
-
 function valueAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (key === undefined) return value;
   return typeof value === "object" && value !== null && Object.hasOwn(value, key)
@@ -119,23 +116,25 @@ const OTHER_WAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** `given`: the object with the unknown arguments. */
+/** `given`: the object with the unknown arguments. Adds to `misnamed` each name that stands for an argument which is not given. */
 function unknownErrors(
   { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
   tool: string,
   schema: JsonSchema,
   given: unknown,
+  misnamed: Set<string>,
 ): readonly FieldError[] {
   const known = Object.keys(schemaOf(schema["properties"]));
   return keys.slice(0, MAX_UNKNOWN).map((key) => {
     const targets = nearMissTargets(tool, key, known);
     const other = targets.find((each) => valueAt(given, [each]) !== undefined);
     const way = new Map(Object.entries(OTHER_WAYS[tool] ?? {})).get(key);
+    if (other === undefined && targets.length > 0) misnamed.add(key);
     const message =
       other !== undefined
         ? `unknown argument; remove it, because ${other} is also given`
         : targets.length > 0
-          ? `${USE}${joinWithOr(targets)}`
+          ? `unknown argument; use ${joinWithOr(targets)}`
           : `unknown argument; ${way === undefined ? "" : `${way}; `}known: ${known.join(", ")}`;
     return {
       pointer: jsonPointer([...path, excerpt(key, MAX_NAME)]),
@@ -171,9 +170,11 @@ export const noWorkspace = (): Failure =>
 export function throwInvalidArguments(name: string, listed: JsonSchema, args: Arguments, error: z.ZodError): never {
   const explained = new Set<string>();
   const seen = new Set<string>();
+  const misnamed = new Set<string>();
   const fieldErrors = error.issues.flatMap((issue): readonly FieldError[] => {
     const schema = schemaAt(listed, issue.path);
-    if (issue.code === "unrecognized_keys") return unknownErrors(issue, name, schema, valueAt(args, issue.path));
+    if (issue.code === "unrecognized_keys")
+      return unknownErrors(issue, name, schema, valueAt(args, issue.path), misnamed);
     const pointer = jsonPointer(issue.path);
     const value = valueAt(args, issue.path);
     // For a value of the wrong type, or an empty text, further errors are not useful.
@@ -187,7 +188,9 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   const lacksOnly = fieldErrors.every(({ code }) => code === "REQUIRED");
   const lacksWorkspace = lacksOnly && fieldErrors.some(({ pointer }) => pointer === "/workspaceId");
   if (lacksWorkspace && fieldErrors.length === 1) throw noWorkspace();
-  throw invalid(name, fieldErrors, lacksWorkspace ? noWorkspace().facts.next : findAdvice(fieldErrors));
+  // An id under another name is not lacking.
+  const findId = misnamed.size === 0 ? findAdvice(fieldErrors) : undefined;
+  throw invalid(name, fieldErrors, lacksWorkspace ? noWorkspace().facts.next : findId);
 }
 
 /** Arguments that take the ids of files. `referenceId` also takes ids of other kinds. */
@@ -196,9 +199,8 @@ const FILE_ARGUMENTS: ReadonlySet<string> = new Set(["referenceId", "files"]);
 /** Codes of an id that a call lacks, or has in a wrong form. */
 const NO_ID: ReadonlySet<string> = new Set(["REQUIRED", "INVALID_FORMAT", "LENGTH"]);
 
-/** Returns where the id comes from that a call lacks, or has in a wrong form. An id under another name is not lacking. */
+/** Returns where the id comes from that a call lacks, or has in a wrong form. */
 function findAdvice(fieldErrors: readonly FieldError[]): Text | undefined {
-  if (fieldErrors.some(({ message }) => message.startsWith(USE))) return undefined;
   for (const { pointer, code } of fieldErrors) {
     const [name = ""] = /[^/]+(?=(?:\/\d+)?$)/.exec(pointer) ?? [];
     const isFile = FILE_ARGUMENTS.has(name);

@@ -318,7 +318,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
         `DROP TABLE ${today}`,
       ])
         await expect(app.query(sql)).rejects.toThrow(/permission denied|must be owner/);
-      // The partitions end when nobody runs the command for some days.
+      // The partitions end if the command has not run for some days.
       await database.query(`DROP TABLE ${today}`);
       await database.query(
         "INSERT INTO audit (at, event, caller, team, client, outcome) VALUES (1, 'team', 'a', 'b', 'c', 'd')",
