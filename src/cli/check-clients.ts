@@ -17,6 +17,8 @@ interface Facts {
   readonly tokenFile: string;
   /** Undefined with --offline. */
   readonly transport: Transport | undefined;
+  /** Whether this user has no other API than the emulator. */
+  readonly usesEmulator: boolean;
 }
 
 /** The field is called httpUrl in Gemini CLI. */
@@ -49,7 +51,7 @@ function tokenVariableOf({ bearer_token_env_var: variable, headers }: Entry): st
 async function checkConnection(
   client: string,
   { name, url, entry }: { readonly name: string; readonly url: string; readonly entry: Entry },
-  { environment, tokenFile, transport }: Facts,
+  { environment, tokenFile, transport, usesEmulator }: Facts,
 ): Promise<Check> {
   const variable = tokenVariableOf(entry);
   const token = (variable !== undefined && environment[variable]) || undefined;
@@ -70,7 +72,9 @@ async function checkConnection(
     const set = isLocal ? `export ${variable}="$(cat ${tokenFile})"` : `Set ${variable}`;
     return failedCheck(client, detail, `${set}, and start the client from that shell`);
   } catch (error) {
-    const start = isLocal ? `mic-mcp serve --http --port ${port}` : "Check the URL, or start its server.";
+    const start = isLocal
+      ? `mic-mcp serve --http --port ${port}${usesEmulator ? " --emulator" : ""}`
+      : "Check the URL, or start its server.";
     return failedCheck(client, `${name} connects to ${url}: ${errorMessage(error)}${unset}`, start);
   }
 }

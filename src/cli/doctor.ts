@@ -90,7 +90,8 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
       await checkHttpToken(config),
     ];
-    const reachable = basicChecks.at(-1)?.ok === true && !options.offline;
+    const hasBaseUrl = basicChecks.at(-1)?.ok === true;
+    const reachable = hasBaseUrl && !options.offline;
     const network = reachable
       ? await Promise.all([
           checkPlayground(runtime.ports.api),
@@ -109,6 +110,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
         environment,
         tokenFile: httpTokenFile(config.stateDir),
         transport: options.offline ? undefined : transport,
+        usesEmulator: given.emulator || !hasBaseUrl,
       })),
     ];
     return {

@@ -1,6 +1,7 @@
 // Implements `mic-mcp install CLIENT` and `mic-mcp uninstall CLIENT`, which add this server to the configuration of an MCP client, or remove it.
 import { realpath } from "node:fs/promises";
 import { checkProfile } from "../core/config.ts";
+import { errorMessage } from "../core/failure.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
 import {
@@ -39,9 +40,20 @@ async function parseTarget(
   };
 }
 
+/** The user has to edit a file that this program cannot read or write. */
+async function accessFile<T>(file: Promise<T>): Promise<T> {
+  try {
+    return await file;
+  } catch (error) {
+    throw new CannotEdit(`${errorMessage(error)} (check the owner and the mode of the file and its folder)`);
+  }
+}
+
+const readFileIfExists = (path: string) => accessFile(readIfExists(path));
+
 /** A link stays a link. */
 const replaceFile = async (path: string, text: string) =>
-  writeFileAtomically(await realpath(path).catch(() => path), text);
+  accessFile(writeFileAtomically(await realpath(path).catch(() => path), text));
 
 function refuseSeveral(otherPaths: readonly string[]): void {
   if (otherPaths.length > 0) throw new CannotEdit(`another installation reads ${otherPaths.join(", ")}`);
@@ -71,7 +83,7 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
   }
   try {
     refuseSeveral(otherPaths);
-    const before = await readIfExists(path);
+    const before = await readFileIfExists(path);
     const after = await addEntry(before, name, entry, client);
     const isChanged = after !== before;
     if (isChanged) await replaceFile(path, after);
@@ -95,7 +107,7 @@ export const uninstall: RunCommand<"uninstall"> = async ({ values, positionals }
   const outcome = { client: clientName, name, path };
   try {
     refuseSeveral(otherPaths);
-    const before = await readIfExists(path);
+    const before = await readFileIfExists(path);
     const after = await removeEntry(before, name, client);
     const isFound = after !== before;
     const isChanged = isFound && !values.print;

@@ -5,6 +5,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
+import { errorMessage } from "../core/failure.ts";
 import { toCallToolResult } from "../mcp/tools/answer.ts";
 import { agentReaderOf, runTool } from "../mcp/tools/call.ts";
 import { renderResult } from "../toolkit/results.ts";
@@ -33,14 +34,22 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-async function openPage(path: string): Promise<boolean> {
+/** An opener without a browser exits before this time. Others may run as long as their browser. */
+const OPENER_LIMIT_MS = 3_000;
+
+/** Returns the reason if no browser could be started. */
+async function openPage(path: string): Promise<string | undefined> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   const child = spawn(command, [...args, path], { stdio: "ignore", detached: true, windowsHide: true });
-  child.unref();
-  return await once(child, "spawn").then(
-    () => true,
-    () => false,
-  );
+  const limit = AbortSignal.timeout(OPENER_LIMIT_MS);
+  try {
+    const [code, killedBy] = await once(child, "exit", { signal: limit });
+    return code === 0 ? undefined : `${command} ended with ${code ?? killedBy}`;
+  } catch (error) {
+    return limit.aborted ? undefined : errorMessage(error);
+  } finally {
+    child.unref();
+  }
 }
 
 /** The default of the views' required arguments. */
@@ -68,8 +77,10 @@ async function showView(
   const path = await writePage(view, embedData(await runtime.readView(view), data));
   if (isJson) await writeJson({ path }, context);
   else process.stdout.write(`${path}\n`);
-  if (opensPage && !(await openPage(path))) process.stderr.write("Could not open a browser. Open the file yourself.\n");
-  return 0;
+  const problem = opensPage ? await openPage(path) : undefined;
+  if (problem === undefined) return 0;
+  process.stderr.write(`mic-mcp: no browser could be started (${problem}). Open the file yourself: ${path}\n`);
+  return 1;
 }
 
 export const show: RunCommand<"show"> = async ({ values, positionals }, environment) => {

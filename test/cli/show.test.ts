@@ -11,9 +11,9 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { linuxMissing, testUnless } from "../support/unless.ts";
 
-async function renderPage(words: readonly string[], env: Readonly<Record<string, string>>) {
+async function renderPage(words: readonly string[], env: Readonly<Record<string, string>>, expectedCode = 0) {
   const { code, stdout, stderr } = await run(["show", ...words], { env });
-  expect(code, stderr).toBe(0);
+  expect(code, stderr).toBe(expectedCode);
   const path = stdout.trim();
   onTestFinished(() => rm(dirname(path), { recursive: true, force: true }));
   return { path, stderr };
@@ -42,16 +42,21 @@ test("an unreadable resource or an unknown view is an error, and no page is crea
   expect((await run(["show", "jobs"], { env })).stderr).toContain("Did you mean job?");
 });
 
-testUnless(linuxMissing, "show --open passes the page to xdg-open, or asks the user to open the file", async () => {
+testUnless(linuxMissing, "show --open passes the page to xdg-open, or exits with 1 if no browser starts", async () => {
   const { emulator } = await serviceForTest();
   const [folder, emptyFolder] = [await folderForTest(), await folderForTest()];
   const openedUrlFile = join(folder, "opened");
   await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${openedUrlFile}\n`, { mode: 0o755 });
-  const show = (PATH: string) => renderPage(["divisions", "--open"], { ...emulatorEnv(emulator), PATH });
-  const opened = await show(`${folder}:${process.env["PATH"]}`);
+  const show = (PATH: string, code: number) =>
+    renderPage(["divisions", "--open"], { ...emulatorEnv(emulator), PATH }, code);
+  const opened = await show(`${folder}:${process.env["PATH"]}`, 0);
   await expect.poll(() => readFile(openedUrlFile, "utf8").catch(() => "")).toBe(opened.path);
   expect(opened.stderr).toBe("");
-  expect((await show(emptyFolder)).stderr).toContain("Open the file yourself");
+  const missing = await show(emptyFolder, 1);
+  expect(missing.stderr).toMatch(/ENOENT.*Open the file yourself: /);
+  await writeFile(join(emptyFolder, "xdg-open"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
+  const withoutBrowser = await show(emptyFolder, 1);
+  expect(withoutBrowser.stderr).toContain(`(xdg-open ended with 3). Open the file yourself: ${withoutBrowser.path}`);
 });
 
 const pages = pagesForFile();
