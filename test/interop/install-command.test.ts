@@ -160,6 +160,16 @@ describe("install", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
+  test("install and uninstall name a file that they cannot read, and install prints the entry", async () => {
+    const home = await folderForTest();
+    await writeFile(join(home, ".cursor"), "");
+    const reason = `${join(home, ".cursor", "mcp.json")} was not changed: ENOTDIR`;
+    const { code, stdout, stderr } = await install(home, "cursor");
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(reason) });
+    expect(JSON.parse(stdout).mcpServers.mic.args).toEqual([SERVER, "serve"]);
+    expect(await uninstall(home, "cursor")).toMatchObject({ code: 1, stderr: expect.stringContaining(reason) });
+  });
+
   test.each([
     [
       "comments",

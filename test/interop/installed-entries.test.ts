@@ -84,7 +84,8 @@ test("doctor says what it finds at the URL of an entry, and whether the variable
   const [config, file] = [join(home, ".codex", "config.toml"), join(home, ".cursor", "mcp.json")];
   await writeFile(config, `[mcp_servers.mic]\nurl = "${server.url}"\nbearer_token_env_var = "TOKEN_OF_MIC"\n`);
   await writeFile(file, JSON.stringify({ mcpServers: { mic: { url: await refusingBaseUrl(), headers } } }));
-  const refused = /^FAIL cursor .* mic connects to http:\S+: .*ECONNREFUSED.*\n +-> mic-mcp serve --http --port \d+$/m;
+  const refused =
+    /^FAIL cursor .* mic connects to http:\S+: .*ECONNREFUSED.*\n +-> mic-mcp serve --http --port \d+ --emulator$/m;
   for (const [token, codex] of [
     ["", /^FAIL codex .* HTTP 401; TOKEN_OF_MIC is not set\n +-> export TOKEN_OF_MIC="\$\(cat .*http-token\)"/m],
     ["wrong-0123456789", /^FAIL codex .* HTTP 401; the token in TOKEN_OF_MIC is not the server's$/m],
