@@ -1,17 +1,15 @@
 // Implements `mic-mcp call`, which calls one tool in this process with the same journal and keys as an agent's call.
 
 import { tools } from "../../tools/index.ts";
-import type { Arguments } from "../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type FailedAttempt, systemTiming } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { abortFailure, Failure, type FailureKind } from "../core/failure.ts";
 import { say, type Text } from "../core/text.ts";
 import { escapeText } from "../core/untrusted-text.ts";
-import type { Runtime } from "../mcp/runtime.ts";
 import { agentReaderOf, type Outcome, runTool } from "../mcp/tools/call.ts";
-import { type Consent, PROCEED } from "../mcp/tools/confirmation.ts";
+import { type Consent, isAlreadyConfirmed, PROCEED } from "../mcp/tools/confirmation.ts";
 import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
-import type { Tool } from "../toolkit/define-tool.ts";
+import type { ConfirmationRequest, Tool } from "../toolkit/define-tool.ts";
 import { type RenderedResult, renderResult, type ToolResult } from "../toolkit/results.ts";
 import type { ToolContext } from "../toolkit/tool-context.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
@@ -80,23 +78,16 @@ async function askYesOrNo(question: string): Promise<boolean> {
 
 /** Asks the user before a call that discards something. Actions in the journal were confirmed before. Throws Failure. */
 async function confirmCall(
-  tool: Tool,
-  args: Arguments,
+  question: ConfirmationRequest,
   ctx: ToolContext,
-  { config, ports }: Runtime,
 ): Promise<Extract<Consent, { readonly go: true }>> {
-  const question = config.confirm === "never" ? undefined : tool.confirmationFor?.(args);
-  if (!question) return PROCEED;
-  if (question.actions) {
-    const known = await Promise.all(question.actions.map((action) => ports.actions.findExisting(action)));
-    if (known.every(Boolean)) return PROCEED;
-  }
+  if (await isAlreadyConfirmed(question, ctx.actions)) return PROCEED;
   const prepared = await question.prepare(ctx);
   if (!prepared) return PROCEED;
   if (!isInteractive())
     throw createNotConfirmedFailure(
       "invalid_arguments",
-      say`${tool.name} discards data or work and needs confirmation, but stdin is not a terminal. Nothing was sent.`,
+      say`${ctx.tool} discards data or work and needs confirmation, but stdin is not a terminal. Nothing was sent.`,
       say`Add --yes to confirm.`,
     );
   if (!(await askYesOrNo(prepared.text)))
@@ -155,7 +146,10 @@ export async function runToolCall(
         onFailedAttempt: (failed: FailedAttempt) => progress.note(formatRetry(failed)),
       },
       report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
-      requestConsent: isConfirmed ? undefined : (args, ctx) => confirmCall(tool, args, ctx, runtime),
+      requestConsent:
+        isConfirmed || runtime.config.confirm === "never"
+          ? undefined
+          : (question, _args, ctx) => confirmCall(question, ctx),
     });
     if (signal.aborted)
       noteStop(

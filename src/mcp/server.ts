@@ -127,7 +127,7 @@ export async function createServer(
           report: createProgressReporter(context),
         },
         ...(confirmation.mayAsk(tool, capabilitiesOf(context)) && {
-          requestConsent: (args, ctx) => confirmation.requestConsent(tool, args, context, ctx),
+          requestConsent: (question, args, ctx) => confirmation.requestConsent(question, args, context, ctx),
         }),
         linkOf: supportsLinks(protocolVersion()) ? linkOf : undefined,
         createTask: clientSupportsTasks(context) ? tasks?.createTask : undefined,

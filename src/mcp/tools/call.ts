@@ -15,7 +15,7 @@ import { join, type Reader, say, type Text } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
-import type { Tool } from "../../toolkit/define-tool.ts";
+import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import { agentReader, type ResultReader, renderResult, type ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolContext } from "../../toolkit/tool-context.ts";
 import type { Log, Runtime } from "../runtime.ts";
@@ -180,8 +180,10 @@ function noticeFor({ name, effect }: Tool, { action }: ToolResult, { journalNoti
 export interface Caller extends Pick<ToolContext, "followsTasks"> {
   readonly limits: CallContext;
   report?(progress: Progress): void;
-  /** Asks the user if this call needs confirmation; undefined if no call of this tool does. Throws Failure and ProtocolError. */
-  readonly requestConsent?: ((args: Arguments, ctx: ToolContext) => Promise<Consent>) | undefined;
+  /** Asks the user, unless the question proves needless; undefined if nobody can be asked. Throws Failure and ProtocolError. */
+  readonly requestConsent?:
+    | ((question: ConfirmationRequest, args: Arguments, ctx: ToolContext) => Promise<Consent>)
+    | undefined;
 }
 
 /** What a call has come to: its result, with the notice that belongs to it, or the user has not consented. */
@@ -200,17 +202,18 @@ export async function runTool(tool: Tool, given: unknown, runtime: Runtime, call
   const { limits, report = () => undefined, followsTasks = false, requestConsent } = caller;
   const { args, workspaceId } = await completeArguments(tool, given, runtime);
   let ctx = createToolContext(runtime, tool.name, limits, { workspaceId, report, followsTasks });
-  // Only resolve_actions itself finds out whether there is anything to confirm.
-  let wasAsked = requestConsent || tool.name === "resolve_actions" ? undefined : false;
-  if (requestConsent) {
-    const consent = await requestConsent(args, ctx);
+  const question = tool.confirmationFor?.(args);
+  // Without the actions of the question, only its preparation would show whether there is anything to confirm.
+  let wasAsked = question?.actions && !requestConsent ? false : undefined;
+  if (question && requestConsent) {
+    const consent = await requestConsent(question, args, ctx);
     if (!("go" in consent)) return consent;
     ctx = { ...ctx, proposedKey: consent.key, shownVersion: consent.shownVersion };
     if (consent.key !== undefined) wasAsked = true;
   }
   const result = await tool.run(args, ctx);
   runtime.completions.recordResult(result);
-  if (result.isReplay === true || tool.confirmationFor?.(args) === undefined) wasAsked = undefined;
+  if (result.isReplay === true) wasAsked = undefined;
   return { result, workspaceId, notice: noticeFor(tool, result, runtime), wasAsked };
 }
 

@@ -11,6 +11,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import type { Actions } from "../../actions/actions.ts";
 import { canonicalArguments, sha256Hex } from "../../actions/fingerprint.ts";
 import { generateKey } from "../../actions/idempotency-keys.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
@@ -44,6 +45,21 @@ function canElicit(capabilities: unknown): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
+/** Whether the journal contains all actions of the call: then they were confirmed, or needed no confirmation, at their first call. */
+export async function isAlreadyConfirmed(
+  { actions }: ConfirmationRequest,
+  journal: Pick<Actions, "findExisting">,
+): Promise<boolean> {
+  if (!actions) return false;
+  try {
+    for (const action of actions) if ((await journal.findExisting(action)) === undefined) return false;
+    return true;
+  } catch {
+    // The call itself fails in the same way and reports the reason.
+    return true;
+  }
+}
+
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
 /** Creates the handler. If the runtime has no codec, each process signs with its own key, and no other process accepts the state. */
@@ -57,18 +73,6 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
       bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
     });
 
-  /** Whether the journal contains all actions of the call: then they were confirmed, or needed no confirmation, at their first call. */
-  async function isAlreadyConfirmed({ actions }: ConfirmationRequest): Promise<boolean> {
-    if (!actions) return false;
-    try {
-      for (const action of actions) if ((await ports.actions.findExisting(action)) === undefined) return false;
-      return true;
-    } catch {
-      // The call itself fails in the same way and reports the reason.
-      return true;
-    }
-  }
-
   return {
     /** Whether a call of this tool may ask the user of a client with these capabilities. */
     mayAsk: (tool: Tool, capabilities: unknown): boolean =>
@@ -79,17 +83,15 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
 
     /** Only for a client that `mayAsk` accepts. Reads the job first, so that the user is not asked about an impossible action. Throws Failure. */
     async requestConsent(
-      tool: Tool,
+      question: ConfirmationRequest,
       args: Readonly<Record<string, unknown>>,
       context: ServerContext,
       ctx: ToolContext,
     ): Promise<Consent> {
-      const confirmationRequest = tool.confirmationFor?.(args);
-      if (!confirmationRequest) return PROCEED;
       const argumentsHash = sha256Hex(canonicalArguments({ ...args }));
       const requestState = context.mcpReq.requestState<unknown>();
       const state = requestState === undefined ? undefined : ConfirmationState.safeParse(requestState).data;
-      if (requestState !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
+      if (requestState !== undefined && (state?.tool !== ctx.tool || state.argumentsHash !== argumentsHash))
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
           reason: "invalid_request_state",
         });
@@ -99,9 +101,9 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
           if (response.action !== "accept" || response.content?.[CONFIRM] === false) return { declined: true };
           return { go: true, key: state.key, shownVersion: state.shownVersion };
         }
-      } else if (await isAlreadyConfirmed(confirmationRequest)) return PROCEED;
-      const key = state?.key ?? confirmationRequest.idempotencyKey ?? generateKey();
-      const prepared = await confirmationRequest.prepare(ctx);
+      } else if (await isAlreadyConfirmed(question, ports.actions)) return PROCEED;
+      const key = state?.key ?? question.idempotencyKey ?? generateKey();
+      const prepared = await question.prepare(ctx);
       if (!prepared) return PROCEED;
       return {
         ask: inputRequired({
@@ -112,7 +114,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
             }),
           },
           requestState: await codec.mint(
-            { tool: tool.name, argumentsHash, key, shownVersion: prepared.resourceVersion },
+            { tool: ctx.tool, argumentsHash, key, shownVersion: prepared.resourceVersion },
             context,
           ),
         }),
