@@ -7,9 +7,6 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareResolveConfirmation, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
-/** A cursor of the API has up to 4,096 characters. A cursor of this tool contains one in JSON and base64url. */
-const MAX_CURSOR = 20_000;
-
 export const resolveActions = defineTool({
   name: "resolve_actions",
   title: "Resolve actions after a crash or lost response",
@@ -23,7 +20,6 @@ export const resolveActions = defineTool({
       idempotencyKey: stringValidatedBy(anyKey).describe("Only this action (default: all).").optional(),
       jobId: stringValidatedBy(getMicJob.pathParameters.shape.jobId).describe("User's decision: its job.").optional(),
       outcome: z.enum(["none"]).describe("User's decision: no effect.").optional(),
-      cursor: z.string().max(MAX_CURSOR).describe("From nextStep.").optional(),
     })
     .superRefine(({ idempotencyKey, ...others }, { addIssue }) => {
       const [first, second] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]));

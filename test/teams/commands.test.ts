@@ -222,7 +222,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect((await resolve(" another-key")).stdout).toBe("No such action is unknown.\n");
     expect(await resolve()).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^register_input of "ann", key key-of-ann:\n1 of 1 action resolved/),
+      stdout: expect.stringMatching(/^register_input of "ann", key key-of-ann:\n1 action: 1 resolved/),
     });
     expect(await database.query("SELECT state, resource_id FROM actions")).toEqual([{ state: "succeeded", ...made }]);
     const rows = await database.query("SELECT caller FROM audit WHERE event = 'action'");

@@ -124,7 +124,7 @@ describeLatestRevision((bench) => {
     ] as const) {
       await injectFault(bench(), what, "createMicPublicInput", 50);
       const { structured } = await bench().ok("resolve_actions");
-      expect(structured["summary"]).toMatch(/ 0 of 3 actions resolved\. 3 are still unknown\. /);
+      expect(structured["summary"]).toMatch(/ 3 actions: 3 still unknown\. /);
       expect(structured["summary"]).toMatch(advice);
       expect(structured["nextStep"]).toBeUndefined();
       await service.admin("DELETE", "faults");
@@ -132,6 +132,6 @@ describeLatestRevision((bench) => {
     // One action each, the first of them with a renewed token too.
     expect((await bench().requests("createMicPublicInput")).length - before).toBe(3);
     const { structured } = await bench().ok("resolve_actions");
-    expect(structured["summary"]).toBe("3 of 3 actions resolved: 3 done.");
+    expect(structured["summary"]).toBe("3 actions: 3 resolved.");
   });
 });

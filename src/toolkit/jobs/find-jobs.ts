@@ -99,6 +99,8 @@ interface Search {
   readonly workspaceId: string;
   /** Maximum number of rows (default 25). */
   readonly limit?: number;
+  /** Maximum number of jobs to read within the time of the call (default: 1,000 in 20 s). */
+  readonly maxRead?: number;
   readonly cursor?: string;
   readonly filter: JobFilter;
   /** True if the rows contain full jobs. */
@@ -121,6 +123,7 @@ export async function findJobs(
   {
     workspaceId,
     limit: maxRows = DEFAULT_JOB_PAGE,
+    maxRead,
     cursor: start,
     filter,
     isFull,
@@ -129,7 +132,8 @@ export async function findJobs(
   ctx: CallContext & Pick<ToolContext, "api" | "report"> & HistoryPorts,
 ) {
   const { report } = ctx;
-  const stopAt = ctx.api.timing.clockMs() + MAX_MS;
+  const [readLimit, stopAt] =
+    maxRead === undefined ? [MAX_READ, ctx.api.timing.clockMs() + MAX_MS] : [maxRead, ctx.deadlineAt];
   const fits = matchesFilter(filter);
   const isOld = createAgeCheck(filter);
   const seen = new Map<string, Job>();
@@ -180,7 +184,7 @@ export async function findJobs(
     return jobs.length;
   }
 
-  const readPage = async (limit = Math.min(MAX_PAGE, MAX_READ - readCount)) => {
+  const readPage = async (limit = Math.min(MAX_PAGE, readLimit - readCount)) => {
     const query = { workspaceId, limit, ...(cursor !== undefined && { cursor }) };
     // The first page may take the whole time of the call.
     const deadlineAt = readCount === 0 ? ctx.deadlineAt : Math.min(ctx.deadlineAt, stopAt);
@@ -263,7 +267,7 @@ export async function findJobs(
     if (!page.hasMore || page.nextCursor === null) return found(page);
     // The remaining jobs are older than `createdSince`, so the result is complete.
     if (isRestOld) return found({ nextCursor: null, hasMore: false }, { isRestOld });
-    if (readCount >= MAX_READ || ctx.api.timing.clockMs() >= stopAt) return found(page);
+    if (readCount >= readLimit || ctx.api.timing.clockMs() >= stopAt) return found(page);
     cursor = page.nextCursor;
     usedCursors.add(cursor);
   }

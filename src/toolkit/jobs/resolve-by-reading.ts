@@ -1,7 +1,6 @@
 // This module finds out the outcome of old actions by reading jobs, and records what was found. It relies on no clock of this machine and
 // on no order of the list of jobs.
 
-import * as z from "zod/v4";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { ActionStatus } from "../../actions/listing.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -12,7 +11,7 @@ import { formatToken } from "../../core/untrusted-text.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob } from "./batch.ts";
-import { findJobs, MAX_READ, microsOf } from "./find-jobs.ts";
+import { findJobs, microsOf } from "./find-jobs.ts";
 
 export interface ResolveArguments {
   readonly idempotencyKey?: string;
@@ -20,8 +19,6 @@ export interface ResolveArguments {
   readonly jobId?: string;
   /** The user's decision: the action had no effect. */
   readonly outcome?: "none";
-  /** Position in the list of jobs at which an earlier call stopped reading. */
-  readonly cursor?: string;
 }
 
 export interface ResolvedRow {
@@ -42,8 +39,6 @@ export interface Finding extends Pick<ResolvedRow, "outcome" | "createdId" | "ca
   readonly finding: Text;
   /** True if a later identical call may find out more. */
   readonly isWorthRepeating?: boolean;
-  /** Present if the call with this cursor continues to read. */
-  readonly cursor?: string;
   readonly failure?: Failure;
 }
 
@@ -141,79 +136,31 @@ async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise
   return { outcome: "still unknown", finding: join([finding, ...later]) };
 }
 
-/**
- * The action, the number of jobs that were read before, whether some of them may be the action's, the time of its latest attempt before
- * the first call that read (milliseconds since 1970), the API's cursor.
- */
-const Position = z.tuple([z.string(), z.int(), z.boolean(), z.int(), z.string()]);
-type Position = z.infer<typeof Position>;
+/** Maximum number of jobs that one finding is based on. */
+const MAX_SCANNED = 10_000;
 
-const formatPosition = (position: Position): string => Buffer.from(JSON.stringify(position)).toString("base64url");
-
-/** Throws Failure if the text is not a position for this action. */
-export function parsePosition(cursor: string, key: string): Position {
-  try {
-    const position = Position.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
-    if (position[0] === key) return position;
-  } catch {}
-  const message = "is not from a nextStep of resolve_actions for this idempotencyKey";
-  throw invalidArguments(say`resolve_actions refused the cursor.`, [{ pointer: "/cursor", code: "CURSOR", message }]);
-}
-
-interface JobScan {
-  /** The matching jobs, except those that another action of the journal created, oldest first. */
-  readonly jobs: readonly Job[];
-  /** Number of jobs that were read so far, by this call and those before. */
-  readonly readCount: number;
-  /** Whether earlier calls found matching jobs. */
-  readonly hadMatches: boolean;
-  readonly requestId: string;
-  /** Milliseconds since the action's latest attempt before the first call that read. Refused repetitions since then had no effect. */
-  readonly idleMs: number;
-  /** True if the list was read to its end, and no item broke the contract. */
-  readonly isComplete: boolean;
-  /** Number of items that break the contract. They may be the job that is looked for, so a call with a cursor would not help. */
-  readonly leftOutCount: number;
-  /** Present if the next call can continue to read with it. */
-  readonly cursor: string | undefined;
-}
-
-/** Reads the list of jobs from `cursor`. No order of the list is assumed: only its end shows that no job is missing. Throws Failure. */
-async function scanJobs(
-  { idempotencyKey: key, idleMs }: ActionStatus,
-  workspaceId: string,
-  matches: (job: Job) => boolean,
-  cursor: string | undefined,
-  ctx: ToolContext,
-): Promise<JobScan> {
-  const now = ctx.api.timing.now();
-  const [, readBefore, hadMatches, attemptedAt = Math.round(now - idleMs), start] =
-    cursor === undefined ? [] : parsePosition(cursor, key);
-  const search = { workspaceId, limit: MAX_READ, cursor: start, filter: { matches }, isFull: false };
-  const { data, page, jobs, meta, leftOut } = await findJobs(search, ctx);
+/** Reads the list of jobs. No order of the list is assumed: only its end shows that no job is missing. Throws Failure. */
+async function scanJobs(workspaceId: string, matches: (job: Job) => boolean, ctx: ToolContext) {
+  const search = { workspaceId, limit: MAX_SCANNED, maxRead: MAX_SCANNED, filter: { matches }, isFull: false };
+  const { data, page, read, meta, leftOut } = await findJobs(search, ctx);
   const created = await ctx.actions.findManyCreationArguments(data.map(({ id }) => id));
-  const found = data
-    .filter(({ id }) => !created.has(id))
-    .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
-  const readCount = (readBefore ?? 0) + jobs.length;
-  const hasMatches = (hadMatches ?? false) || found.length > 0;
   return {
-    jobs: found,
-    readCount,
-    hadMatches: hadMatches ?? false,
-    requestId: meta.requestId,
-    idleMs: now - attemptedAt,
-    isComplete: !page.hasMore && leftOut.length === 0,
+    /** The matching jobs, except those that another action of the journal created, oldest first. */
+    jobs: data.filter(({ id }) => !created.has(id)).sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1)),
+    readCount: read.jobs,
+    meta,
+    /** True if the list was read to its end, and no item broke the contract. */
+    isComplete: read.complete,
+    hasCursor: page.nextCursor !== null,
+    /** Number of items that break the contract. They may be the job that is looked for, so another call would not help. */
     leftOutCount: leftOut.length,
-    cursor:
-      page.nextCursor === null || leftOut.length > 0
-        ? undefined
-        : formatPosition([key, readCount, hasMatches, attemptedAt, page.nextCursor]),
   };
 }
 
+type JobScan = Awaited<ReturnType<typeof scanJobs>>;
+
 /** Finding for a list that was not read to its end. */
-const unfinishedFinding = (text: Text, { cursor, leftOutCount }: JobScan): Finding =>
+const unfinishedFinding = (text: Text, { hasCursor, leftOutCount }: JobScan): Finding =>
   leftOutCount > 0
     ? {
         outcome: "still unknown",
@@ -221,28 +168,27 @@ const unfinishedFinding = (text: Text, { cursor, leftOutCount }: JobScan): Findi
       }
     : {
         outcome: "still unknown",
-        finding: say`${text} The list has more jobs${cursor === undefined && say`, but the API returned no cursor for them`}.`,
+        finding: say`${text} The list has more jobs${!hasCursor && say`, but the API returned no cursor for them`}.`,
         isWorthRepeating: true,
-        cursor,
       };
 
 /** Looks for a retry of the job. Throws Failure if the job or the first page of jobs cannot be read. */
-async function readRetry(action: ActionStatus, { cursor }: ResolveArguments, ctx: ToolContext): Promise<Finding> {
-  const { targetId } = action;
+async function readRetry(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
+  const { targetId, idleMs } = action;
   const { workspaceId } = (await readJob(targetId, ctx)).value.data;
   const isRetry = ({ retryOfBatchId }: Job): boolean => retryOfBatchId === targetId;
-  const scan = await scanJobs(action, workspaceId, isRetry, cursor, ctx);
+  const scan = await scanJobs(workspaceId, isRetry, ctx);
   const [retry] = scan.jobs;
   if (retry) {
     const { id: createdId } = retry;
     const finding = say`Job ${targetId} was retried as job ${createdId}, by this call or by another client.`;
-    const value = { data: retry, meta: { requestId: scan.requestId } };
+    const value = { data: retry, meta: scan.meta };
     return await recordOutcome(action, ctx, finding, { value, createdId }, { outcome: "resolved", createdId });
   }
   const finding = say`No retry of job ${targetId} was found among ${countPart(scan.readCount, "job")}.`;
   if (!scan.isComplete) return unfinishedFinding(finding, scan);
   // The list may be behind the write.
-  const waitMs = LIST_DELAY_MS - scan.idleMs;
+  const waitMs = LIST_DELAY_MS - idleMs;
   if (waitMs <= 0) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
   const wait = say`A list may not show a retry at once: call again in ${Math.ceil(waitMs / MINUTE_MS)} min.`;
   return { outcome: "still unknown", finding: say`${finding} ${wait}` };
@@ -255,7 +201,7 @@ const minutePart = (ms: number): Part => raw(new Date(ms).toISOString().slice(0,
  * Looks for jobs that the action may have created. The API returns neither the inputs nor the parameters of a job, so none is proven to be
  * this action's, and only the user can decide. Throws Failure if the first page of jobs cannot be read.
  */
-async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments, ctx: ToolContext): Promise<Finding> {
+async function readCandidates(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
   const { targetId, idempotencyKey, firstSentAt, firstSentApiAt, attemptsMs } = action;
   const { timing, apiNow, readApiClock } = ctx.api;
   if (firstSentApiAt === null) await readApiClock(ctx);
@@ -268,7 +214,7 @@ async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments
     return retryOfBatchId === null && recipeVersionId === targetId && createdMs >= fromMs && createdMs <= toMs;
   }
   const workspaceId = String(action.arguments["workspaceId"]);
-  const scan = await scanJobs(action, workspaceId, isCandidate, cursor, ctx);
+  const scan = await scanJobs(workspaceId, isCandidate, ctx);
   const created = say`created between ${minutePart(fromMs)} and ${minutePart(toMs + MINUTE_MS)} UTC`;
   const candidates = scan.jobs.slice(0, MAX_CANDIDATES).map(({ id }) => id);
   const omitted = scan.jobs.length - candidates.length;
@@ -281,20 +227,16 @@ async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments
   ]);
   const among = say`No job of this recipe was ${created}, among ${countPart(scan.readCount, "job")}.`;
   const again = deriveRepeatKey(idempotencyKey);
-  const none = !scan.hadMatches && say`If it is still wanted, make the same call again with idempotencyKey ${again}.`;
+  const none = say`If it is still wanted, make the same call again with idempotencyKey ${again}.`;
   const some = candidates.length > 0 && { candidates };
   if (!scan.isComplete) return { ...unfinishedFinding(some ? found : among, scan), ...some };
   return { outcome: "still unknown", finding: some ? found : join([among, none]), ...some };
 }
 
-export async function resolveByReading(
-  action: ActionStatus,
-  args: ResolveArguments,
-  ctx: ToolContext,
-): Promise<Finding> {
+export async function resolveByReading(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
   try {
     if (action.tool === "cancel_job") return await readCancellation(action, ctx);
-    return await (action.tool === "retry_job" ? readRetry : readCandidates)(action, args, ctx);
+    return await (action.tool === "retry_job" ? readRetry : readCandidates)(action, ctx);
   } catch (error) {
     return stillUnknownFinding(toStepFailure(error, ctx));
   }

@@ -4,9 +4,9 @@ import { unknownKeyFailure } from "../../actions/action-failures.ts";
 import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import { countLabels, countPart, formatCount, numberPart } from "../../core/counts.ts";
+import { countPart, formatCount, tally } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
-import { join, own, type Part, type Reader, render, say, type Text } from "../../core/text.ts";
+import { join, own, type Reader, raw, render, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
@@ -20,7 +20,6 @@ import {
   type Finding,
   findingFromJournal,
   IN_PROGRESS,
-  parsePosition,
   type ResolveArguments,
   type ResolvedRow,
   recordDecision,
@@ -61,12 +60,7 @@ const LASTING_REFUSALS: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /** Returns the state of an action after its repeated request was rejected or received no response. */
-async function findingAfterFailure(
-  action: ActionStatus,
-  failure: Failure,
-  args: ResolveArguments,
-  ctx: ToolContext,
-): Promise<Finding> {
+async function findingAfterFailure(action: ActionStatus, failure: Failure, ctx: ToolContext): Promise<Finding> {
   const { kind, code, sideEffect, retryable } = failure.facts;
   const now = await ctx.actions.find(action.idempotencyKey);
   if (now?.state === "rejected")
@@ -75,11 +69,11 @@ async function findingAfterFailure(
   const isTooOld = kind === "outcome_unknown";
   const isLasting = sideEffect === "unknown" && !retryable && (isTooOld || LASTING_REFUSALS.has(kind));
   return isLasting && RESOLVED_BY_READING.has(action.tool)
-    ? await resolveByReading(action, args, ctx)
+    ? await resolveByReading(action, ctx)
     : stillUnknownFinding(failure);
 }
 
-async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments, ctx: ToolContext): Promise<Finding> {
+async function resendAction(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
   const { tool, arguments: args, idempotencyKey } = action;
   try {
     const now = await ctx.actions.find(idempotencyKey);
@@ -92,7 +86,7 @@ async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments,
     const finding = replay || notice === undefined ? say`Resolved: the action ran once.` : notice;
     return { outcome: "resolved", createdId, finding };
   } catch (error) {
-    return await findingAfterFailure(action, toStepFailure(error, ctx), resolveArgs, ctx);
+    return await findingAfterFailure(action, toStepFailure(error, ctx), ctx);
   }
 }
 
@@ -109,13 +103,13 @@ function notResolvableText({ tool, idempotencyKey }: ActionStatus): Text {
 async function resolveAutomatically(action: ActionStatus, args: ResolveArguments, ctx: ToolContext): Promise<Finding> {
   switch (resolutionMethodOf(action)) {
     case "wait":
-      return args.idempotencyKey === undefined ? IN_PROGRESS : await resendAction(action, args, ctx);
+      return args.idempotencyKey === undefined ? IN_PROGRESS : await resendAction(action, ctx);
     case "none":
       return { outcome: "not resolvable", finding: notResolvableText(action) };
     case "read":
-      return await resolveByReading(action, args, ctx);
+      return await resolveByReading(action, ctx);
     case "send":
-      return await resendAction(action, args, ctx);
+      return await resendAction(action, ctx);
   }
 }
 
@@ -129,36 +123,14 @@ async function resolveOne(action: ActionStatus, args: ResolveArguments, ctx: Too
   return hasDecision && isOpen && isFinal ? await recordDecision(action, jobId, ctx) : found;
 }
 
-/** What a resolved action did. */
-const EFFECTS: ReadonlyMap<string, Part> = new Map([
-  ["resolved", own("done")],
-  ["rejected", own("without effect")],
-]);
-
-const OTHER_OUTCOMES = [
-  ["still unknown", "is still unknown", "are still unknown"],
-  ["in progress", "is in progress", "are in progress"],
-  ["not resolvable", "cannot be resolved", "cannot be resolved"],
-] as const;
-
 export const NOTHING_UNRESOLVED = say`No action is unresolved.`;
 
-/** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
-function summaryOf(outcomes: readonly ResolvedRow["outcome"][]): Text {
-  const counts = countLabels(outcomes);
-  const count = (outcome: ResolvedRow["outcome"]): number => counts.get(outcome) ?? 0;
-  const effects = [...counts].flatMap(([outcome, number]) => {
-    const effect = EFFECTS.get(outcome);
-    return effect ? [say`${numberPart(number)} ${effect}`] : [];
-  });
-  return join([
-    say`${count("resolved") + count("rejected")} of ${countPart(outcomes.length, "action")} resolved${effects.length > 0 && say`: ${join(effects, ", ")}`}.`,
-    ...OTHER_OUTCOMES.map(
-      ([outcome, one, many]) => count(outcome) > 0 && say`${countPart(count(outcome), one, many)}.`,
-    ),
+/** "4 actions: 2 resolved, 1 rejected, 1 still unknown." */
+const summaryOf = (outcomes: readonly ResolvedRow["outcome"][]): Text =>
+  join([
+    say`${countPart(outcomes.length, "action")}: ${raw(tally(outcomes))}.`,
     outcomes.length > MAX_ROWS && say`The first ${MAX_ROWS} follow.`,
   ]);
-}
 
 interface ResolvedAction {
   readonly action: ActionStatus;
@@ -175,7 +147,7 @@ function lineOf({ action, found }: ResolvedAction): Text {
 
 function rowOf({ action, found }: ResolvedAction, reader: Reader): ResolvedRow {
   const { tool, idempotencyKey, targetId } = action;
-  const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
+  const { isWorthRepeating: _, failure: __, ...row } = found;
   return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, reader) };
 }
 
@@ -185,7 +157,6 @@ export async function resolveActions(
   ctx: ToolContext,
 ): Promise<ToolResult<{ readonly results: readonly object[] }>> {
   const { idempotencyKey: key } = args;
-  if (key !== undefined && args.cursor !== undefined) parsePosition(args.cursor, key);
   const selected = await selectActions(args, ctx);
   if (selected.length === 0) {
     if (key === undefined) {
@@ -205,7 +176,7 @@ export async function resolveActions(
   let ended = 0;
   async function work(idempotencyKey: string): Promise<Finding> {
     const action = byKey.get(idempotencyKey);
-    if (!action) return UNTRIED;
+    if (!action) return NOT_TRIED;
     const share = Math.max(MIN_SHARE_MS, timeLeftMs(limited, timing) / (selected.length - ended));
     const deadlineAt = Math.min(limited.deadlineAt, timing.clockMs() + share);
     return await resolveOne(action, args, { ...limited, deadlineAt });
@@ -223,18 +194,10 @@ export async function resolveActions(
       ctx.report({ progress: count, total: selected.length, message });
     },
   });
-  const notTried = stopRule.reason ? NOT_TRIED : UNTRIED;
-  const resolved = selected.map((action) => ({ action, found: findings.get(action.idempotencyKey) ?? notTried }));
+  const resolved = selected.map((action) => ({ action, found: findings.get(action.idempotencyKey) ?? NOT_TRIED }));
   return await resultOf(resolved, stopRule, args, ctx);
 }
 
-const UNTRIED: Finding = {
-  outcome: "still unknown",
-  finding: say`Not tried yet: the call's time was over.`,
-  isWorthRepeating: true,
-};
-
-/** The summary states why. */
 const NOT_TRIED: Finding = { outcome: "still unknown", finding: say`Not tried yet.`, isWorthRepeating: true };
 
 const PROMISE = say`no action runs twice`;
@@ -248,14 +211,11 @@ async function resultOf(
   const outcomes = resolved.map(({ found }) => found.outcome);
   const unresolved = resolved.flatMap(({ found }) => (found.isWorthRepeating ? found : []));
   const failures = unresolved.flatMap(({ failure }) => failure ?? []);
-  const [continued] = resolved.flatMap(({ action: { idempotencyKey }, found: { cursor } }) =>
-    cursor === undefined ? [] : { idempotencyKey, cursor },
-  );
-  // A call at once makes sense if it reads more jobs or tries others: it begins with the same actions, except those resolved now.
-  const hasResolved = outcomes.some((outcome) => EFFECTS.has(outcome));
-  const mayContinue = continued !== undefined || (hasResolved && unresolved.includes(UNTRIED));
-  const why = continued ? say`continues to read the jobs` : say`later it may find out more; ${PROMISE}`;
-  const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
+  // A call at once makes sense if it tries others: it begins with the same actions, except those resolved now.
+  const hasResolved = outcomes.some((outcome) => outcome === "resolved" || outcome === "rejected");
+  const mayContinue = hasResolved && unresolved.includes(NOT_TRIED);
+  const args = key === undefined ? {} : { idempotencyKey: key };
+  const why = say`later it may find out more; ${PROMISE}`;
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
   const shown = resolved.slice(0, MAX_ROWS);
   return await bulkResult(
