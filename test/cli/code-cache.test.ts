@@ -20,7 +20,7 @@ import { describe, expect, test } from "vitest";
 import { initialize, run, start } from "../mcp/stdio/child.ts";
 import { entryArguments } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { posixMissing, testUnless, thoroughMissing } from "../support/unless.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 
 const [entry = ""] = entryArguments();
 const isRoot = process.getuid?.() === 0;
@@ -239,20 +239,4 @@ describe("the complete program", () => {
       }
     }
   });
-
-  testUnless(
-    thoroughMissing,
-    "the complete program starts with a cached file that is cut after any 32 KiB",
-    async () => {
-      const home = await folderForTest();
-      const file = await saveCode(home);
-      const complete = await readFile(file);
-      for (let bytes = 0; bytes < complete.length; bytes += 32 * 1024) {
-        await writeFile(file, complete.subarray(0, bytes));
-        const { code, stderr } = await run(["--version"], { env: { XDG_CACHE_HOME: home } });
-        expect({ bytes, code, stderr }).toEqual({ bytes, code: 0, stderr: "" });
-      }
-    },
-    600_000,
-  );
 });

@@ -1,5 +1,4 @@
 // Tests that model APIs accept the listed tools: an API that refuses one schema refuses the whole request.
-import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { connectionForFile } from "../support/mcp.ts";
@@ -101,11 +100,4 @@ describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
       expect(outputSchema).toMatchObject({ type: "object" });
     }
   });
-});
-
-test("docs/contribute/hosts.md names the tools that strict model APIs refuse", async () => {
-  const lines = (await readFile("docs/contribute/hosts.md", "utf8")).split("\n");
-  for (const name of ["OpenAI strict", "Gemini parameters", "Anthropic strict"])
-    for (const tool of Object.keys(OPEN_ARGUMENTS))
-      expect(lines.find((line) => line.startsWith(`| ${name} |`))).toContain(tool);
 });

@@ -108,14 +108,6 @@ test.each(TRANSPORTS)("over %s, a handshake is accepted if any optional members 
   );
 });
 
-test.each(TRANSPORTS)(
-  "over %s, a request with the id null is refused, not taken as a notification",
-  async (_, open) => {
-    const post = await connect(open);
-    expect(JSON.parse(await post(toJson({ id: null, method: "ping" })))).toMatchObject({ error: { code: -32600 } });
-  },
-);
-
 const { params: handshake } = initializeMessage();
 
 test.each(TRANSPORTS)("over %s, invalid params are refused in a sentence that names the member", async (_, open) => {

@@ -194,28 +194,6 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
   });
 });
 
-describeWithPostgres("a role that cannot change the audit", (postgres) => {
-  test("an instance with such a role is ready, and records actions", async () => {
-    const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1 }));
-    expect(await (await instanceForTest(place)).databaseCheck()).toMatchObject({ status: "ok" });
-    const { query } = await databaseForTest(place.url);
-    await query("DO 'BEGIN CREATE ROLE writer LOGIN; EXCEPTION WHEN duplicate_object THEN END'");
-    await query("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO writer");
-    await query("REVOKE UPDATE, DELETE ON audit, audit_default FROM writer");
-    const url = Object.assign(new URL(place.url), { username: "writer" }).href;
-    const settings = { urls: [url], pool: 4, durability: "local", migrate: false } as const;
-    const instance = await instanceForTest({ ...place, url }, { database: settings });
-    expect(await instance.databaseCheck()).toMatchObject({ status: "ok" });
-    const client = await connectCaller(instance, createCaller("ann", ["reds"]));
-    const input = { inputKind: "M4_FILE", referenceId: place.emulator.fileIds[0] };
-    expect((await client.callTool("register_input", input)).error).toBeUndefined();
-    expect(await query("SELECT outcome FROM audit")).toEqual([{ outcome: "succeeded" }]);
-    const writer = await databaseForTest(url);
-    await expect(writer.query("DELETE FROM audit")).rejects.toThrow("permission denied");
-    await expect(writer.query("UPDATE audit SET caller = 'x'")).rejects.toThrow("permission denied");
-  });
-});
-
 describeWithPostgres("a database that fails while an action runs", (postgres) => {
   test("the outcome and its audit row are recorded while the instance runs, and nothing is sent again", async () => {
     const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1 }));

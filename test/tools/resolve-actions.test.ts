@@ -362,15 +362,6 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   });
 });
 
-test("a key that no action has is refused, and the failure offers no key", async () => {
-  const { server } = await createScene();
-  const idempotencyKey = "micjob_0123456789abcdef0123456789abcdef";
-  const { error, text } = await (await server()).call("resolve_actions", { idempotencyKey });
-  expect(error).toMatchObject({ kind: "not_found", message: expect.stringContaining(idempotencyKey) });
-  expect(error).not.toHaveProperty("idempotencyKey");
-  expect(text).not.toContain("idempotencyKey:");
-});
-
 describe("the server's instructions", () => {
   test("the server's instructions omit resolve_actions if it is not offered, and are built without creating a journal", async () => {
     const { killDuring, env, connect, registration } = await createScene();

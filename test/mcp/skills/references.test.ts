@@ -77,13 +77,6 @@ describe.each(names)("%s", (name) => {
     const capitalizedWords = [...body.matchAll(/\b[A-Z][A-Z_0-9]+\b/g)].map(([word]) => word);
     expect([...quotedWords, ...capitalizedWords].filter((word) => !KNOWN_WORDS.has(word))).toEqual([]);
   });
-
-  test("a skill is short, has a section with prohibitions, and links only skills that exist", () => {
-    expect(text.length).toBeLessThan(4_000);
-    expect(body).toMatch(/^# [A-Z]/m);
-    expect(body).toMatch(/^## Never$/m);
-    for (const [, linked = ""] of body.matchAll(/skill:\/\/([\w/.-]+)\/SKILL\.md/g)) expect(names).toContain(linked);
-  });
 });
 
 /** Yields every path in a value, for example `data.recipe.inputs[].name`. */
