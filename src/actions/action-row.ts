@@ -1,6 +1,7 @@
 // This module defines an action as the journal stores it, and converts its outcome (a response or a failure) to text and back.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
+import { parseExactNumber } from "../api-client/parse-json.ts";
 import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureReport } from "../core/failure.ts";
 
@@ -123,14 +124,8 @@ export const stringifyOutcome = ({ finding, ...outcome }: ActionOutcome): string
 export const isConfirmedCreator = ({ outcome }: Pick<StoredAction, "outcome">): boolean =>
   !outcome?.startsWith(FINDING);
 
-const INTEGER = /^-?\d+$/;
-const parseNumber = (text: string): number | bigint => {
-  const number = Number(text);
-  return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
-};
-
 /** Parses a text that `stringifyOutcome` returned. Throws for any other text. */
-export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, parseNumber));
+export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, parseExactNumber));
 
 /** Returns the finding in a stored outcome; undefined if a response shows the outcome. */
 export const findingOf = (stored: Pick<StoredAction, "outcome">): string | undefined =>

@@ -1,7 +1,7 @@
 // This module parses a JSON body exactly and in bounded time. One response must not block the event loop, which all calls share.
 import { isUtf8 } from "node:buffer";
-import { randomUUID } from "node:crypto";
-import { isJsonObject, MAX_DEPTH } from "../contract/json.ts";
+import { parse as parseLossless } from "lossless-json";
+import { MAX_DEPTH } from "../contract/json.ts";
 
 /** The body is not JSON, or it is too expensive to parse. The message states the reason. */
 export class InvalidJson extends Error {
@@ -45,30 +45,19 @@ function endOfNumber(text: string, start: number): number {
 
 /** The shortest integer that a double cannot hold exactly has 16 digits. */
 const MIN_ROUNDED_LENGTH = 16;
-const INTEGER = /^-?[1-9]\d+$/;
 
-/** Short, because each rounded integer gets a mark; random, so that no body contains it on purpose. */
-const MARK_LENGTH = 8;
+const isRoundedInteger = (number: string): boolean => /^-?\d+$/.test(number) && !Number.isSafeInteger(Number(number));
 
-/** Whether a colon follows. */
-function isName(text: string, end: number): boolean {
-  let at = end;
-  while (text.charCodeAt(at) <= 32) at++;
-  return text.charCodeAt(at) === 58;
-}
-
-interface Token {
-  readonly start: number;
-  readonly end: number;
-}
+/** Returns an integer beyond 2^53-1 as a bigint. */
+export const parseExactNumber = (number: string): number | bigint =>
+  isRoundedInteger(number) ? BigInt(number) : Number(number);
 
 /**
- * Counts the values in one pass, without memory for them, and returns the integers that JSON.parse would round. Invalid JSON is left to
+ * Counts the values in one pass, without memory for them, and finds out whether JSON.parse would round an integer. Invalid JSON is left to
  * JSON.parse. Throws InvalidJson if the text exceeds a bound.
  */
-function scanJson(text: string, maxValues: number): { readonly values: number; readonly rounded: readonly Token[] } {
-  const rounded: Token[] = [];
-  let [values, depth] = [0, 0];
+function scanJson(text: string, maxValues: number): { readonly values: number; readonly isRounded: boolean } {
+  let [values, depth, isRounded] = [0, 0, false];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 34) {
@@ -77,13 +66,9 @@ function scanJson(text: string, maxValues: number): { readonly values: number; r
     } else if (code === 45 || (code >= 48 && code <= 57)) {
       values++;
       const end = endOfNumber(text, at);
-      if (end - at >= MIN_ROUNDED_LENGTH) {
-        const token = text.slice(at, end);
-        if (INTEGER.test(token) && !Number.isSafeInteger(Number(token))) {
-          // An integer as a name is invalid JSON, so it is left to JSON.parse.
-          if (!isName(text, end)) rounded.push({ start: at, end });
-          values += Math.ceil(token.length / DIGITS_PER_VALUE) - 1;
-        }
+      if (end - at >= MIN_ROUNDED_LENGTH && isRoundedInteger(text.slice(at, end))) {
+        isRounded = true;
+        values += Math.ceil((end - at) / DIGITS_PER_VALUE) - 1;
       }
       at = end - 1;
     } else if (code === 91 || code === 123) {
@@ -97,26 +82,7 @@ function scanJson(text: string, maxValues: number): { readonly values: number; r
     else if (code === 58) values--;
     if (values > maxValues) throw new InvalidJson(`the body has more than ${maxValues} values`);
   }
-  return { values, rounded };
-}
-
-/** Replaces each token by a string that starts with `mark`. */
-function markTokens(text: string, tokens: readonly Token[], mark: string): string {
-  const parts: string[] = [];
-  let done = 0;
-  for (const { start, end } of tokens) {
-    parts.push(text.slice(done, start), `"${mark}${text.slice(start, end)}"`);
-    done = end;
-  }
-  return parts.join("") + text.slice(done);
-}
-
-/** Replaces the marked strings in a parsed value by their integers, in place. */
-function restoreIntegers(value: unknown, mark: string): unknown {
-  if (typeof value === "string") return value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value;
-  if (Array.isArray(value)) for (let at = 0; at < value.length; at++) value[at] = restoreIntegers(value[at], mark);
-  else if (isJsonObject(value)) for (const name in value) Reflect.set(value, name, restoreIntegers(value[name], mark));
-  return value;
+  return { values, isRounded };
 }
 
 function parse(text: string): unknown {
@@ -139,10 +105,11 @@ export function parseJson(bytes: Buffer, maxValues = MAX_VALUES): ParsedJson {
   if (!isUtf8(bytes)) throw new InvalidJson("the body is not valid UTF-8");
   const text = bytes.toString().replace(/^\ufeff/, "");
   if (text.trim() === "") throw new InvalidJson("the body is empty where JSON was expected");
-  const { values, rounded } = scanJson(text, maxValues);
-  if (rounded.length === 0) return { value: parse(text), values };
-  let mark: string;
-  do mark = randomUUID().slice(0, MARK_LENGTH);
-  while (text.includes(mark));
-  return { value: restoreIntegers(parse(markTokens(text, rounded, mark)), mark), values };
+  const { values, isRounded } = scanJson(text, maxValues);
+  const value = parse(text);
+  if (!isRounded) return { value, values };
+  return {
+    value: parseLossless(text, null, { parseNumber: parseExactNumber, onDuplicateKey: ({ newValue }) => newValue }),
+    values,
+  };
 }
