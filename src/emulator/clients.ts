@@ -7,13 +7,8 @@ import { createIdGenerator, type IdGenerator } from "./ids.ts";
 import { seedWorld } from "./world/seed.ts";
 import { createWorld, type World } from "./world/world.ts";
 
-export interface Credentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
-
 export interface Client {
-  readonly credentials: Credentials;
+  readonly credentials: { readonly clientId: string; readonly clientSecret: string };
   readonly world: World;
   readonly runOnce: RunOnce;
 }
@@ -24,32 +19,22 @@ interface ClientOptions {
   readonly seed: string;
   /** True if the secrets are derived from the seed, too. */
   readonly isRepeatable: boolean;
-  /** The credentials of the first client; generated if undefined. */
-  readonly credentials: Credentials | undefined;
   readonly stageMs: number;
 }
 
-function createClient(clock: Clock, ids: IdGenerator, { isRepeatable, credentials, stageMs }: ClientOptions): Client {
+function createClient(clock: Clock, ids: IdGenerator, { isRepeatable, stageMs }: ClientOptions): Client {
   const clientId = ids.next(ID_PREFIX.client);
   const clientSecret = isRepeatable ? ids.hashFor("secret") : randomBytes(32).toString("base64url");
   const world = createWorld(clock, ids, stageMs);
   seedWorld(world);
-  return { credentials: credentials ?? { clientId, clientSecret }, world, runOnce: createRunOnce(clock) };
+  return { credentials: { clientId, clientSecret }, world, runOnce: createRunOnce(clock) };
 }
 
-/** Creates the first client, whose ids are derived from the seed itself, and then `additionalCount` more. */
-export function createClients(
-  clock: Clock,
-  additionalCount: number,
-  options: ClientOptions,
-): readonly [Client, ...Client[]] {
+/** Creates `count` clients. The ids of the first are derived from the seed itself. */
+export function createClients(clock: Clock, count: number, options: ClientOptions): readonly [Client, ...Client[]] {
+  const create = (seed: string): Client => createClient(clock, createIdGenerator(seed), options);
   const { seed } = options;
-  const createAdditionalClient = (_: unknown, index: number): Client =>
-    createClient(clock, createIdGenerator(`${seed}\nclient ${index + 2}`), { ...options, credentials: undefined });
-  return [
-    createClient(clock, createIdGenerator(seed), options),
-    ...Array.from({ length: additionalCount }, createAdditionalClient),
-  ];
+  return [create(seed), ...Array.from({ length: count - 1 }, (_, index) => create(`${seed}\nclient ${index + 2}`))];
 }
 
 export const toClientFacts = ({ credentials, world }: Client) => ({

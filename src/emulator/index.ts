@@ -8,7 +8,7 @@ import { createAdmin } from "./admin.ts";
 import { createApp } from "./app.ts";
 import { MAX_ENTRIES, REQUESTS_PER_PEER, STAGE_MS } from "./assumptions.ts";
 import { createIssuedTokens } from "./authorization.ts";
-import { type Credentials, createClients, toClientFacts } from "./clients.ts";
+import { createClients, toClientFacts } from "./clients.ts";
 import { type Clock, createAdjustableClock, systemClock } from "./clock.ts";
 import { FaultQueue } from "./faults.ts";
 import { createHostCheck, isThisMachine } from "./http/host-check.ts";
@@ -35,8 +35,6 @@ export interface EmulatorOptions {
   readonly trustReportedAddress?: boolean;
   /** Maximum playground requests per minute from one peer (default 600). */
   readonly requestsPerPeer?: number;
-  /** Default: an id derived from the seed, and a random secret unless a seed is given. */
-  readonly credentials?: Credentials;
   /** Number of clients, each with its own workspace (default 1). */
   readonly clients?: number;
   /** The scopes that clients may request (default: all of the contract). */
@@ -87,7 +85,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   } = options;
   const clock = createAdjustableClock(options.clock ?? systemClock);
   const isRepeatable = options.seed !== undefined;
-  const clients = createClients(clock, count - 1, { seed, isRepeatable, credentials: options.credentials, stageMs });
+  const clients = createClients(clock, count, { seed, isRepeatable, stageMs });
   const [{ world }] = clients;
 
   const parts = {

@@ -20,6 +20,7 @@ import type { World } from "../world/world.ts";
 import { validateJobSubmission } from "./job-validation.ts";
 import {
   checkWorkspace,
+  cutPage,
   defineAction,
   defineRead,
   envelopeResponse,
@@ -62,18 +63,11 @@ const listJobs = defineRead(listMicJobs, ({ query }, context) => {
   const list = `jobs of ${world.workspaceId}, newest first`;
   const beforeSequence =
     cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(world.cursors.decode(list, cursor).toString());
-  // One job more than requested shows whether there is another page.
-  const found = world.jobs.page(beforeSequence, limit + 1);
-  const page = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  const last = page.at(-1);
-  const nextCursor =
-    hasMore && last !== undefined ? world.cursors.encode(list, Buffer.from(String(last.sequence))) : null;
-  return jsonResponse(200, {
-    data: page.map((record) => world.jobs.jobAt(record, world.clock.now())),
-    meta: { requestId },
-    page: { nextCursor, hasMore },
-  });
+  const { data, page } = cutPage(world.jobs.page(beforeSequence, limit + 1), limit, ({ sequence }) =>
+    world.cursors.encode(list, Buffer.from(String(sequence))),
+  );
+  const jobs = data.map((record) => world.jobs.jobAt(record, world.clock.now()));
+  return jsonResponse(200, { data: jobs, meta: { requestId }, page });
 });
 
 function findJob(id: string, { jobs, clock }: World): { record: JobRecord; job: Job } {

@@ -106,6 +106,14 @@ export const jobResponse = (
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse => envelopeResponse(status, job, context, { ETag: jobETag(job.resourceVersion), ...headers });
 
+/** Cuts a page from the rest of a list. `items`: at least one more than `limit`, if the list has them. */
+export function cutPage<T>(items: readonly T[], limit: number, createCursor: (last: T) => string) {
+  const data = items.slice(0, limit);
+  const last = data.at(-1);
+  const hasMore = items.length > limit;
+  return { data, page: { nextCursor: hasMore && last !== undefined ? createCursor(last) : null, hasMore } };
+}
+
 export const locationHeader = (path: string): Readonly<Record<string, string>> => ({
   Location: `/sandbox/v1/mic${path}`,
 });

@@ -12,7 +12,14 @@ import { createFieldProblem } from "../problems.ts";
 import { CAPABILITIES } from "../world/capabilities.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, defineRead, envelopeResponse, type OperationHandler, requireResource } from "./operation.ts";
+import {
+  checkWorkspace,
+  cutPage,
+  defineRead,
+  envelopeResponse,
+  type OperationHandler,
+  requireResource,
+} from "./operation.ts";
 
 const getVersionId = ({ definition }: Recipe): string => definition.versionId;
 
@@ -40,16 +47,10 @@ const listRecipes = defineRead(listMicExecutableRecipes, ({ query }, context) =>
   const remaining = world.recipes
     .filter((recipe) => recipe.isOfferedAt(world.clock.now()) && getVersionId(recipe) > after)
     .sort((a, b) => (getVersionId(a) < getVersionId(b) ? -1 : 1));
-  const page = remaining.slice(0, limit);
-  const last = page.at(-1);
-  const hasMore = remaining.length > page.length;
-  const nextCursor =
-    hasMore && last !== undefined ? world.cursors.encode(list, encodePosition(getVersionId(last))) : null;
-  return jsonResponse(200, {
-    data: page.map(({ offer }) => offer),
-    page: { limit, nextCursor, hasMore },
-    meta: { requestId },
-  });
+  const { data, page } = cutPage(remaining, limit, (last) =>
+    world.cursors.encode(list, encodePosition(getVersionId(last))),
+  );
+  return jsonResponse(200, { data: data.map(({ offer }) => offer), page: { limit, ...page }, meta: { requestId } });
 });
 
 const getRecipe = defineRead(getMicExecutableRecipe, ({ path }, context) => {
