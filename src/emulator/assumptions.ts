@@ -13,8 +13,6 @@ import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 export const MAX_BODY_BYTES = 1024 * 1024;
 // JSON gets 400 if an object has a field twice with different values (RFC 8259, section 4, calls the outcome unpredictable). The same
 // applies to a number beyond the range of doubles, and to nesting that is too deep (RFC 8259, section 9, lets a parser limit it).
-/** If an answer is sent before the body is read, the connection stays open this long, so that the client can read the answer. */
-export const BODY_DRAIN_LIMIT_MS = 1000;
 
 // For a rule outside the body, `fieldErrors[].pointer` is /query, /header or /path, followed by the parameter's name (/query/limit,
 // /header/Idempotency-Key). For a rule of the body, it is the JSON pointer itself (RFC 6901).

@@ -1,11 +1,10 @@
 // Serves HTTP directly with node:http. Fetch-style adapters normalize the path (`..`, %2e), answer requests with an unusual Host header
 // themselves, and hide the socket, which faults have to destroy.
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endResponse } from "../core/read-body.ts";
 import type { Admin } from "./admin.ts";
 import type { App, FaultWaits } from "./app.ts";
-import { BODY_DRAIN_LIMIT_MS } from "./assumptions.ts";
 import type { FaultOutcome } from "./faults.ts";
 import type { HostCheck } from "./http/host-check.ts";
 import { parseTarget, readRequest } from "./http/request.ts";
@@ -27,20 +26,12 @@ function createFaultWaits(response: ServerResponse, closing: AbortSignal): Fault
 }
 
 function sendResponse(incoming: IncomingMessage, response: ServerResponse, httpResponse: HttpResponse): void {
-  const hasUnconsumedBody = !incoming.complete;
   response.writeHead(httpResponse.status, {
     ...httpResponse.headers,
     "Content-Length": httpResponse.body.length,
-    ...(hasUnconsumedBody && { Connection: "close" }),
+    ...(!incoming.complete && { Connection: "close" }),
   });
-  if (!hasUnconsumedBody) {
-    response.end(httpResponse.body);
-    return;
-  }
-  // Closing a connection with pending input resets it, and the reset may arrive before the answer.
-  response.write(httpResponse.body);
-  const draining = once(incoming.resume(), "close", { signal: AbortSignal.timeout(BODY_DRAIN_LIMIT_MS) });
-  draining.catch(() => undefined).then(() => response.end());
+  endResponse(incoming, response, httpResponse.body);
 }
 
 /** Sends half of the body with the Content-Length of the complete body, and destroys the connection. */

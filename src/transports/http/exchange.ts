@@ -2,13 +2,11 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { readBody } from "../../core/read-body.ts";
+import { endResponse, readBody } from "../../core/read-body.ts";
 import { LimitExceeded, parseMessages, type Redact, redactEvents } from "../../mcp/messages.ts";
 import { type Phase, refuse } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
-/** Time for a refused client that is still sending to read the refusal. */
-const DRAIN_TIMEOUT_MS = 1_000;
 /** The longest delay that setTimeout accepts. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -115,13 +113,7 @@ export class Exchange {
     const length: Headers = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
     // RFC 9110, section 8.6: a 204 response has no Content-Length.
     this.#writeHead(status, { ...headers, ...length }, false);
-    if (this.request.complete) this.#response.end(body);
-    else {
-      // The rest of the body is read and discarded: an immediate close could prevent the client from reading the refusal.
-      this.#response.write(body);
-      const draining = once(this.request.resume(), "close", { signal: AbortSignal.timeout(DRAIN_TIMEOUT_MS) });
-      draining.catch(() => undefined).then(() => this.#response.end());
-    }
+    endResponse(this.request, this.#response, body);
   }
 
   startStream(status: number, headers: Headers): void {
