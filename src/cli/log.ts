@@ -25,22 +25,25 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
   );
 }
 
-/** Returns the same log for one caller: `facts` are added to each line, and the caller's secrets are redacted. */
-export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
-  const redactFacts = (entry: object): object => {
-    const all = { ...facts, ...entry };
+/** Returns the same log, with the facts and the message of each line changed. */
+export const mapLog = (
+  log: Log,
+  change: (facts: object, message: string) => [facts: object, message: string],
+): Log => ({
+  isLevelEnabled: (level) => log.isLevelEnabled(level),
+  debug: (facts, message) => log.debug(...change(facts, message)),
+  info: (facts, message) => log.info(...change(facts, message)),
+  warn: (facts, message) => log.warn(...change(facts, message)),
+  error: (facts, message) => log.error(...change(facts, message)),
+});
+
+/** Returns the same log for one caller: `labels` are added to each line, and the caller's secrets are redacted. */
+export const createCallerLog = (log: Log, redactor: Redactor, labels: Readonly<Record<string, string>>): Log =>
+  mapLog(log, (facts, message) => {
+    const all = { ...labels, ...facts };
     const text = JSON.stringify(all);
-    const redacted: object = redactor.hasSecret(text) ? JSON.parse(redactor.redact(text)) : all;
-    return redacted;
-  };
-  return {
-    isLevelEnabled: (level) => log.isLevelEnabled(level),
-    debug: (entry, message) => log.debug(redactFacts(entry), redactor.redact(message)),
-    info: (entry, message) => log.info(redactFacts(entry), redactor.redact(message)),
-    warn: (entry, message) => log.warn(redactFacts(entry), redactor.redact(message)),
-    error: (entry, message) => log.error(redactFacts(entry), redactor.redact(message)),
-  };
-}
+    return [redactor.hasSecret(text) ? JSON.parse(redactor.redact(text)) : all, redactor.redact(message)];
+  });
 
 /** Logs crashes with redaction, and exits; Node would print them without redaction. `redact` removes the secrets that `log` does not. */
 export function logCrashes(log: Log, redact = (text: string): string => text): void {

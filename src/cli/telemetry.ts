@@ -2,6 +2,7 @@
 import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { isTelemetryRequested, type Telemetry } from "../telemetry/port.ts";
+import { mapLog } from "./log.ts";
 import { version } from "./version.ts";
 
 /** Starts telemetry with the log and the redactor of a process. Logs invalid variables; returns undefined if they prevent telemetry. */
@@ -29,13 +30,5 @@ export async function loadTelemetry(
 }
 
 /** Adds the current trace context to each line on stderr. */
-export function observeLog(log: Log, telemetry: Telemetry): Log {
-  const withTrace = (facts: object): object => ({ ...facts, ...telemetry.traceFields() });
-  return {
-    isLevelEnabled: (level) => log.isLevelEnabled(level),
-    debug: (facts, message) => log.debug(withTrace(facts), message),
-    info: (facts, message) => log.info(withTrace(facts), message),
-    warn: (facts, message) => log.warn(withTrace(facts), message),
-    error: (facts, message) => log.error(withTrace(facts), message),
-  };
-}
+export const observeLog = (log: Log, telemetry: Telemetry): Log =>
+  mapLog(log, (facts, message) => [{ ...facts, ...telemetry.traceFields() }, message]);
