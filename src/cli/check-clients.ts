@@ -6,10 +6,8 @@ import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { CHECK_LIMIT_MS, type Check, failedCheck, passedCheck } from "./checks.ts";
-import { CLIENTS, configurationPaths, readIfExists, readServers, thisMachine } from "./client-files.ts";
+import { CLIENTS, configurationPaths, type Entry, readOwnEntries, thisMachine } from "./client-files.ts";
 import { INSTALL_CLIENTS } from "./commands.ts";
-
-type Entry = Readonly<Record<string, unknown>>;
 
 interface Facts {
   readonly environment: NodeJS.ProcessEnv;
@@ -81,9 +79,8 @@ async function checkConnection(
 
 async function checkFile(client: (typeof INSTALL_CLIENTS)[number], path: string, facts: Facts) {
   try {
-    const entries = Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(
-      ([name, entry]) => (/^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry, url: urlOf(entry) }] : []),
-    );
+    const own = await readOwnEntries(path, CLIENTS[client]);
+    const entries = own.map(({ name, entry }) => ({ name, entry, url: urlOf(entry) }));
     const connections = entries.flatMap(({ url, ...each }) => (isUrl(url) ? [{ ...each, url }] : []));
     const checks = await Promise.all(connections.map((each) => checkConnection(client, each, facts)));
     const found = entries.filter(({ url }) => !isUrl(url));

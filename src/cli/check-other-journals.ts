@@ -4,25 +4,23 @@ import type { Config } from "../core/config.ts";
 import { expandHome, ifAbsolute, stateFolder } from "../core/platform-folders.ts";
 import { formatJson } from "../core/untrusted-text.ts";
 import { type Check, failedCheck } from "./checks.ts";
-import { CLIENTS, configurationPaths, readIfExists, readServers, thisMachine } from "./client-files.ts";
+import { CLIENTS, configurationPaths, readOwnEntries, thisMachine } from "./client-files.ts";
 import { INSTALL_CLIENTS } from "./commands.ts";
 import { countUnresolvedIn, locateJournal } from "./journal.ts";
 
 /** Returns the state folders that the entries of this server in the configurations of clients name. */
 async function readClientsFolders(environment: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const machine = await thisMachine(environment);
-  const read = async (client: (typeof INSTALL_CLIENTS)[number], path: string) =>
-    Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) => {
-      const variables = /^mic(-|$)/.test(name) && isJsonObject(entry) ? entry["env"] : undefined;
-      const folder = isJsonObject(variables) ? variables["MIC_STATE_DIR"] : undefined;
-      return ifAbsolute(typeof folder === "string" ? expandHome(folder, machine.home) : undefined) ?? [];
-    });
   const found = await Promise.allSettled(
     INSTALL_CLIENTS.map(async (client) =>
-      Promise.all(configurationPaths(client, machine).map((path) => read(client, path))),
+      Promise.all(configurationPaths(client, machine).map((path) => readOwnEntries(path, CLIENTS[client]))),
     ),
   );
-  return found.flatMap((each) => (each.status === "fulfilled" ? each.value.flat() : []));
+  const entries = found.flatMap((each) => (each.status === "fulfilled" ? each.value.flat() : []));
+  return entries.flatMap(({ entry: { env } }) => {
+    const folder = isJsonObject(env) ? env["MIC_STATE_DIR"] : undefined;
+    return ifAbsolute(typeof folder === "string" ? expandHome(folder, machine.home) : undefined) ?? [];
+  });
 }
 
 /** Returns a failed check for each other journal with unresolved actions. */

@@ -89,7 +89,7 @@ export const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFo
 
 const DEFAULT_KEY = "mcpServers";
 
-type Entry = Readonly<Record<string, unknown>>;
+export type Entry = Readonly<Record<string, unknown>>;
 type Launch = Entry & { readonly command: string; readonly args: readonly string[] };
 
 /** The configuration cannot be changed safely; the user has to add the entry. */
@@ -184,6 +184,14 @@ export async function removeEntry(text: string, name: string, client: ClientForm
   if (!Object.hasOwn(await readServers(text, client), name)) return text;
   if (editor !== undefined) throw new CannotEdit(`mic-mcp does not edit TOML, but ${editor} remove ${name} does`);
   return await withLineEnds(text, (lines) => setServer(lines, key, name, undefined));
+}
+
+/** Returns the entries of this server in one configuration of a client. */
+export async function readOwnEntries(path: string, client: ClientFormat) {
+  const servers = await readServers(await readIfExists(path), client);
+  return Object.entries(servers).flatMap(([name, entry]) =>
+    /^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : [],
+  );
 }
 
 /** Returns "" if the file does not exist. */
