@@ -13,7 +13,7 @@ import { getMicPublicCapabilities } from "../contract/endpoints/job-processing.t
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import type { Config } from "../core/config.ts";
 import { errorCode, errorMessage, Failure } from "../core/failure.ts";
-import { render, shows } from "../core/text.ts";
+import { render } from "../core/text.ts";
 import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
@@ -30,8 +30,6 @@ export interface Check {
   readonly detail: string;
   /** The command or change that fixes the problem. */
   readonly fix?: string;
-  /** The variable of a proxy that the fix names. */
-  readonly variable?: string;
 }
 
 export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
@@ -49,9 +47,7 @@ export const createCallContext = () => ({
 export function checkFromError(name: string, error: unknown, fix?: string): Check {
   const defaultFix = error instanceof Failure ? "Try again later." : "Run again with MIC_LOG_LEVEL=debug.";
   const { message, next = fix ?? defaultFix } = describeError(error);
-  const advice = (error instanceof Failure && error.facts.next) || [];
-  const variable = PROXY_VARIABLES.find((each) => shows(advice, each));
-  return { ...failedCheck(name, message, next), ...(variable !== undefined && { variable }) };
+  return failedCheck(name, message, next);
 }
 
 /** `detail` returns the text of a passed check, or throws. */
@@ -206,8 +202,8 @@ export async function checkHttpToken({ httpToken, stateDir }: Config): Promise<C
   });
 }
 
-/** `others`: the checks that used the network. One of them reports a proxy that cannot be used. */
-export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Check[] = []): Check {
+/** A proxy that cannot be used is reported by the checks that send requests. */
+export function checkProxy(environment: NodeJS.ProcessEnv): Check {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
   const set = [...names, "NODE_EXTRA_CA_CERTS"].filter((name) => environment[name]);
   const invalid = PROXY_VARIABLES.find(
@@ -219,9 +215,6 @@ export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Chec
       `the value of ${invalid} is not the URL of a proxy`,
       render(proxyAdvice(invalid), PERSON),
     );
-  const failed = set.find((name) => others.some(({ variable }) => variable === name));
-  if (failed !== undefined)
-    return failedCheck("proxy", `the proxy that ${failed} names cannot be used`, `Correct or unset ${failed}.`);
   // Values are omitted because the URL of a proxy can contain a password.
   return passedCheck("proxy", set.length === 0 ? "none set" : `${set.join(", ")} set`);
 }

@@ -105,7 +105,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
       ...basicChecks,
       ...network,
       ...folders,
-      checkProxy(environment, network),
+      checkProxy(environment),
       ...(await checkClients({
         environment,
         tokenFile: httpTokenFile(config.stateDir),
