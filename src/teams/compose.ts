@@ -31,9 +31,8 @@ import { createActionObserver, createCallerActions } from "./tenancy/caller-acti
 import { createCallers } from "./tenancy/callers.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
-import { createTeamIdentity, createWorkspaceCheck } from "./tenancy/identity.ts";
+import { createFailingIdentity, createTeamIdentity, createWorkspaceCheck, noTeamFailure } from "./tenancy/identity.ts";
 import { createLossGuard } from "./tenancy/lost-actions.ts";
-import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, type Member, type Team } from "./tenancy/teams.ts";
@@ -203,7 +202,6 @@ export function composeTeams(deployment: Deployment) {
       const connection = createApiConnection({ identity, redactor, transport }, { timing });
       return { ...connection, team: undefined, revoke: () => undefined };
     },
-    revokeTeam: ({ revoke }) => revoke(),
     createRuntime: createCallerRuntime,
   });
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkCertificate } from "../../src/teams/commands/certificate.ts";
+import { checkCertificate } from "../../src/teams/commands/doctor.ts";
 import { serveForTest } from "../support/http-server.ts";
 import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";

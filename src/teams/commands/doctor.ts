@@ -1,5 +1,7 @@
 // Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
 import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { connect } from "node:tls";
 import * as z from "zod/v4";
 import { createTransport } from "../../api-client/transport.ts";
 import {
@@ -25,7 +27,6 @@ import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../o
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
-import { checkCertificate } from "./certificate.ts";
 import { checkTeam } from "./teams.ts";
 
 const list = (values: readonly string[]): string =>
@@ -117,6 +118,48 @@ async function checkConnection(
   } catch (error) {
     return [checkFromError("encryption", error, "Check MIC_DATABASE_URL.")];
   }
+}
+
+/** 14 days. */
+const MIN_VALIDITY_MS = 14 * 86_400_000;
+const CONNECT_MS = 5_000;
+
+/** Returns the end of validity of the certificate at this address; undefined if no TLS server is reachable there. */
+const readEnd = ({ hostname, port }: URL): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const host = hostname.replace(/^\[(.*)\]$/, "$1");
+    // Clients verify the certificate. This check reads its end only, even if this machine does not know the CA.
+    const socket = connect({
+      host,
+      port: Number(port === "" ? 443 : port),
+      ...(isIP(host) === 0 && { servername: host }),
+      rejectUnauthorized: false,
+      timeout: CONNECT_MS,
+    });
+    const end = (endsAt?: number): void => {
+      socket.destroy();
+      resolve(endsAt);
+    };
+    socket.once("secureConnect", () => end(Date.parse(socket.getPeerCertificate().valid_to)));
+    socket.once("timeout", () => end());
+    socket.once("error", () => end());
+  });
+
+/** An unreachable balancer is not a failure: during the setup there is none, and instances may not be able to reach it. */
+export async function checkCertificate(publicOrigin: string): Promise<readonly Check[]> {
+  if (!publicOrigin.startsWith("https:")) return [];
+  const endsAt = await readEnd(new URL(publicOrigin));
+  if (endsAt === undefined)
+    return [
+      passedCheck("certificate", `${publicOrigin} cannot be reached from here, so its certificate was not checked`),
+    ];
+  const detail = `the certificate of ${publicOrigin} is valid until ${new Date(endsAt).toISOString()}`;
+  const isShort = endsAt - Date.now() < MIN_VALIDITY_MS;
+  return [
+    isShort
+      ? failedCheck("certificate", detail, "Replace it on the load balancer.")
+      : passedCheck("certificate", detail),
+  ];
 }
 
 async function checkTeams({ secretKeys }: TeamsSettings, { database }: DeploymentDatabase): Promise<readonly Check[]> {

@@ -22,6 +22,11 @@ export interface RuntimeCaller extends Member {
 /** The properties of a caller that their memberships depend on. */
 export type CallerClaims = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
 
+interface TeamParts {
+  /** Called when the team was removed: its parts must refuse all calls from now on. */
+  revoke(): void;
+}
+
 /** `P`: the parts of a team. `R`: the runtime of a caller. */
 interface Options<P, R> {
   readonly teams: Pick<Teams, "find" | "findByCaller" | "readVersions">;
@@ -29,8 +34,6 @@ interface Options<P, R> {
   openTeam(team: Team): P;
   /** Opens the API connection of a caller without a team. */
   openWithoutTeam(reason: NoTeamReason): P;
-  /** Called when the team was removed: its parts must refuse all calls from now on. */
-  revokeTeam(parts: P): void;
   createRuntime(parts: P, caller: RuntimeCaller): R;
 }
 
@@ -48,7 +51,7 @@ interface OpenedTeam<P> {
   readonly parts: P;
 }
 
-export function createRuntimes<P, R>({ teams, now, ...factory }: Options<P, R>) {
+export function createRuntimes<P extends TeamParts, R>({ teams, now, ...factory }: Options<P, R>) {
   // A read that fails is not cached. A read that began before its entry was removed is returned, but not cached.
   const memberships = new LRUCache<string, readonly Membership[], CallerClaims>({
     max: MAX_MEMBERSHIPS,
@@ -153,7 +156,7 @@ export function createRuntimes<P, R>({ teams, now, ...factory }: Options<P, R>) 
         if (team === undefined || current.get(team.name) === team.changedAt) continue;
         drop();
         // The team may have been added and opened after the changes were read.
-        if (!current.has(team.name) && !(await teams.find(team.name))) factory.revokeTeam(team.parts);
+        if (!current.has(team.name) && !(await teams.find(team.name))) team.parts.revoke();
       }
     },
 
