@@ -15,14 +15,22 @@ const joinRows = (columns: readonly string[], rows: Rows, format: (text: string,
 export const formatTable = (columns: readonly string[], rows: Rows): string =>
   joinRows(columns, rows, (text, column) => (PHRASE_COLUMNS.has(column) ? formatTitleCell : formatCell)(text));
 
-/** Formats a table of texts that the operator has chosen. They are escaped, but not quoted. */
-export const formatOperatorTable = (columns: readonly string[], rows: Rows): string =>
-  joinRows(columns, rows, escapeText);
-
 const toCellText = (value: unknown): string => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
 
+type Records = readonly Readonly<Record<string, unknown>>[];
+
+/** Formats records of texts that the operator has chosen, with a column for each field of the first. They are escaped, but not quoted. */
+export function formatOperatorTable(rows: Records): string {
+  const columns = Object.keys(rows[0] ?? {});
+  return joinRows(
+    columns,
+    rows.map((row) => columns.map((column) => toCellText(row[column]))),
+    escapeText,
+  );
+}
+
 /** Formats records as a table with a column for each field that any record has. A missing field is an empty cell. */
-export function formatRecordTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
+export function formatRecordTable(rows: Records): string {
   const named = new Set<string>();
   for (const row of rows) for (const name in row) if (row[name] !== undefined) named.add(name);
   const columns = [...named];

@@ -2,15 +2,13 @@
 import { isAbsolute } from "node:path";
 import { JOURNAL_VERSION } from "../../actions/schema.ts";
 import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
-import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { ACTION_STATES, type ArgumentsOf, COMMANDS, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { describeError, parseChoice } from "../../cli/errors.ts";
 import { tryCredentials, verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
-import { formatTables } from "../../cli/tables.ts";
 import { printOutcome } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
 import { Failure } from "../../core/failure.ts";
-import { formatOperatorTable } from "../../core/table.ts";
 import { quoted, say } from "../../core/text.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit } from "../audit/audit.ts";
@@ -20,7 +18,7 @@ import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
 import { readStoreSettings } from "../settings.ts";
 import { readTeamActions, type TeamAction } from "../tenancy/actions.ts";
-import { type Callers, createCallers } from "../tenancy/callers.ts";
+import { createCallers } from "../tenancy/callers.ts";
 import { createSecrets, keyIdOf, type Secrets } from "../tenancy/secrets.ts";
 import {
   createTeams,
@@ -28,34 +26,26 @@ import {
   type StoredSecret,
   TEAM_NAME,
   type Team,
-  type Teams,
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 import { createUpstreamSecret, type UpstreamSecret } from "../tenancy/upstream-secret.ts";
 import { resolveTeamActions } from "./resolve.ts";
-import { eraseUser, exportUser, setBlocked, showAudit } from "./users.ts";
+import { eraseUser, exportUser, printRows, setBlocked, showAudit, type UserManager } from "./users.ts";
 
 const DAY_MS = 86_400_000;
 
 type TeamFlags = ArgumentsOf<"teams">["values"];
 
-export interface Manager {
-  readonly teams: Teams;
+export interface Manager extends UserManager {
   readonly secrets: Secrets;
   readonly upstreamSecret: Pick<UpstreamSecret, "reencrypt">;
   readonly firstKey: string;
   readonly baseUrl: string | undefined;
-  /** The value of MIC_AUTH_ISSUER. */
-  readonly issuer: string | undefined;
   /** Brings the tables and the partitions of the audit up to date. Throws Failure. */
   migrate(): Promise<void>;
   findVersion(): Promise<number>;
-  readonly callers: Callers;
   /** The latest actions of all callers of these teams, in this state or in any. */
   readActions(teams: readonly Team[], state: string | undefined): Promise<readonly TeamAction[]>;
-  /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
-  recordChange(team: string, what: string, member?: Member): void;
-  print(text: string): void;
 }
 
 const noSuchTeam = (name: string): Failure =>
@@ -259,24 +249,18 @@ const toListed = ({ secret, changedAt, ...team }: TeamWithMembers) => ({
   changedAt: new Date(changedAt).toISOString(),
 });
 
-const COLUMNS = "team,workspace,client,base URL,claim,members,secret".split(",");
-
-async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
-  const found = (await teams.list()).map(toListed);
-  const rows = found.map(({ secret, members, ...team }) => [
-    team.name,
-    team.workspaceId,
-    team.clientId,
-    team.baseUrl,
-    team.claim ?? "",
-    members.map(({ subject }) => subject).join(" "),
-    secret.file ?? `encrypted with the key ${secret.keyId}`,
-  ]);
-  const lines = formatOperatorTable(COLUMNS, rows);
-  if (json) print(inJson({ teams: found }));
-  else if (found.length === 0) print(NO_TEAMS);
-  else print(formatTables(lines, process.stdout));
-  return 0;
+async function listTeams({ json }: TeamFlags, manager: Manager): Promise<number> {
+  const teams = (await manager.teams.list()).map(toListed);
+  const rows = teams.map(({ secret, members, ...team }) => ({
+    team: team.name,
+    workspace: team.workspaceId,
+    client: team.clientId,
+    "base URL": team.baseUrl,
+    claim: team.claim,
+    members: members.map(({ subject }) => subject).join(" "),
+    secret: secret.file ?? `encrypted with the key ${secret.keyId}`,
+  }));
+  return printRows(rows, NO_TEAMS, json && { teams }, manager);
 }
 
 /** Encrypts all secrets in the database with the first key. Resolves with 1 if some cannot be decrypted, else with 0. */
@@ -321,29 +305,18 @@ export async function rotateKeys({
   return broken.length === 0 ? 0 : 1;
 }
 
-const ACTION_COLUMNS = "team,state,tool,createdId,attempts,caller,createdAt,updatedAt,idempotencyKey".split(",");
-
 async function listActions(name: string, { state: wanted, json }: TeamFlags, manager: Manager): Promise<number> {
   const state = wanted === undefined ? undefined : parseChoice("--state", wanted, ACTION_STATES);
   const teams = (await manager.teams.list()).filter((team) => name === "" || team.name === name);
   if (name !== "" && teams.length === 0) throw noSuchTeam(name);
   const actions = await manager.readActions(teams, state);
-  const rows = actions.map((action) => [
-    action.team,
-    action.state,
-    action.tool,
-    action.createdId ?? "",
-    action.attempts,
-    action.subject ?? action.caller,
-    action.createdAt,
-    action.updatedAt,
-    action.idempotencyKey,
-  ]);
-  const lines = formatOperatorTable(ACTION_COLUMNS, rows);
-  if (json) manager.print(inJson({ actions }));
-  else if (actions.length === 0) manager.print(`No actions${state === undefined ? "" : ` with state ${state}`}.`);
-  else manager.print(formatTables(lines, process.stdout));
-  return 0;
+  const rows = actions.map(({ team, state, tool, createdId, attempts, subject, caller, ...action }) => {
+    const { createdAt, updatedAt, idempotencyKey } = action;
+    const user = subject ?? caller;
+    return { team, state, tool, createdId, attempts, caller: user, createdAt, updatedAt, idempotencyKey };
+  });
+  const none = `No actions${state === undefined ? "" : ` with state ${state}`}.`;
+  return printRows(rows, none, json && { actions }, manager);
 }
 
 async function migrateTables(
@@ -365,13 +338,15 @@ async function migrateTables(
 
 type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
+/** Returns the TEAM or the SUBJECT that the action needs by its usage, or "" if it needs none. */
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
-  const isAboutAll = ["list", "rotate-keys", "migrate", "audit"].includes(subcommand);
-  if (isAboutAll && names.length > 0)
-    throw new UsageError(`mic-mcp teams ${subcommand} does not accept a team: it applies to all teams.`);
-  if (isAboutAll || (["check", "actions"].includes(subcommand) && names.length === 0)) return "";
-  const isAboutUser = ["block", "unblock", "export", "erase"].includes(subcommand);
+  const usage = Object.keys(COMMANDS.teams.actions).find((each) => each.split(" ")[0] === subcommand);
+  const argument = usage?.split(" ")[1];
   const [name, ...more] = names;
+  if (argument === undefined && name !== undefined)
+    throw new UsageError(`mic-mcp teams ${subcommand} does not accept a team: it applies to all teams.`);
+  if (name === undefined && (argument === undefined || argument === "[TEAM]")) return "";
+  const isAboutUser = argument === "SUBJECT";
   if (name === undefined || more.length > 0)
     throw new UsageError(
       `mic-mcp teams ${subcommand} requires the name of one ${isAboutUser ? "user: the subject" : "team"}.`,

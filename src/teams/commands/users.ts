@@ -13,6 +13,7 @@ export interface UserManager {
   readonly callers: Callers;
   /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
+  /** Records in the audit that the operator changed a team or a user. `member`: the member who was added, removed or changed. */
   recordChange(team: string, what: string, member?: Member): void;
   print(text: string): void;
 }
@@ -22,26 +23,29 @@ function toMember(subject: string, { issuer }: UserManager): Member {
   return { issuer, subject };
 }
 
-const AUDIT_COLUMNS = ["at", "event", "outcome", "subject", "caller", "team", "client", "tool", "key"] as const;
+/** Prints `json`, or else the rows as a table, or else `none` if there are no rows. Returns the exit code. */
+export function printRows(
+  rows: Parameters<typeof formatOperatorTable>[0],
+  none: string,
+  json: object | false | undefined,
+  { print }: Pick<UserManager, "print">,
+): number {
+  if (json) print(inJson(json));
+  else print(rows.length === 0 ? none : formatTables(formatOperatorTable(rows), process.stdout));
+  return 0;
+}
+
 const MAX_EXPORTED = 100_000;
 
 export async function showAudit(
   { job, json }: { readonly job?: string | undefined; readonly json?: boolean | undefined },
-  { callers, print }: UserManager,
+  manager: UserManager,
 ): Promise<number> {
   if (job === undefined) throw new UsageError("mic-mcp teams audit requires --job ID.");
-  const rows = (await callers.readAudit("resource_id", job)).map((row) => ({
-    ...row,
-    at: new Date(row.at).toISOString(),
-  }));
-  const lines = formatOperatorTable(
-    AUDIT_COLUMNS,
-    rows.map((row) => AUDIT_COLUMNS.map((name) => row[name] ?? "")),
-  );
-  if (json) print(inJson({ audit: rows }));
-  else if (rows.length === 0) print(`The audit has no row for ${quote(job)}.`);
-  else print(formatTables(lines, process.stdout));
-  return 0;
+  const found = await manager.callers.readAudit("resource_id", job);
+  const audit = found.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
+  const rows = audit.map(({ resource_id: _, trace_id: __, ...row }) => row);
+  return printRows(rows, `The audit has no row for ${quote(job)}.`, json && { audit }, manager);
 }
 
 export async function setBlocked(subject: string, isBlocked: boolean, manager: UserManager): Promise<number> {

@@ -17,14 +17,14 @@ const Row = z.object({ caller: z.string(), issuer: z.string(), subject: z.string
 const AuditRow = z.object({
   at: z.int(),
   event: z.string(),
-  caller: z.string(),
+  outcome: z.string(),
   subject: z.string().nullable(),
+  caller: z.string(),
   team: z.string(),
   client: z.string(),
   tool: z.string().nullable(),
   key: z.string().nullable(),
   resource_id: z.string().nullable(),
-  outcome: z.string(),
   trace_id: z.string().nullable(),
 });
 const ActionRow = z
