@@ -1,7 +1,7 @@
 // Generates the names of the tools in src/toolkit/, the reference pages of docs/use/, and the manifests of the plugins and of the bundle.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
-import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
+import { type Command, commands, flagsOf } from "../src/cli/commands.ts";
 import { firstSentence } from "../src/cli/tool-arguments.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
 import { createSkills } from "../src/mcp/skills.ts";
@@ -36,7 +36,6 @@ const skillTable = (await createSkills(readSkillFiles, () => true).entries())
 const formatList = (rows: readonly (readonly [code: string, about: string])[]): string =>
   rows.map(([code, about]) => `- \`${code}\`: ${about}`).join("\n");
 
-const commands: readonly Command[] = Object.values(COMMANDS);
 const flagsByUsage = (command: Command) =>
   flagsOf(command).map(({ usage, about }): readonly [usage: string, about: string] => [usage, about]);
 

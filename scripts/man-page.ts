@@ -1,5 +1,5 @@
 // Formats the manual page of the program (`man mic-mcp`) from the table of commands.
-import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
+import { type Command, commands, flagsOf } from "../src/cli/commands.ts";
 import { EXIT_CODES, formatSynopsis } from "../src/cli/help.ts";
 
 /** Escapes the characters that have a meaning in roff. Not all versions of roff read UTF-8. */
@@ -30,7 +30,7 @@ export const formatManPage = ({ version, description }: { version: string; descr
     `.SH NAME\nmic\\-mcp \\- ${escapeText(description)}`,
     ".SH SYNOPSIS\n.B mic\\-mcp\n[COMMAND] [ARGUMENTS]\n.PP\nWithout COMMAND, mic\\-mcp serves MCP, as mic\\-mcp serve does.",
     ".SH COMMANDS",
-    ...Object.values(COMMANDS).map(formatCommand),
+    ...commands.map(formatCommand),
     `.SH EXIT STATUS\n${escapeText(EXIT_CODES)}`,
     ".SH ENVIRONMENT\nThe settings are variables that start with MIC_; the documentation lists them. NO_COLOR turns colors off.",
   ].join("\n")}\n`;

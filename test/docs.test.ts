@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { lint } from "markdownlint/sync";
 import { expect, test } from "vitest";
 import { NEEDS_RELEASE, PAGES } from "../scripts/release/unreleased.ts";
-import { COMMANDS, flagsOf } from "../src/cli/commands.ts";
+import { commands, flagsOf } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { tools } from "../tools/index.ts";
 
@@ -185,7 +185,7 @@ test("every command on a page for users has a known name and known flags", () =>
   const lines = codes.filter((code) => /^mic-mcp [a-z]/.test(code));
   expect(lines.length).toBeGreaterThan(40);
   const wrong = lines.filter((line) => {
-    const command = Object.values(COMMANDS).find(({ name }) => name === line.split(" ")[1]);
+    const command = commands.find(({ name }) => name === line.split(" ")[1]);
     const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
     const known = ["help", "version", "env-file", ...flagsOf(command ?? { flags: {} }).map(({ name }) => name)];
     return !(command || /^mic-mcp (?:help|version)\b/.test(line)) || flags.some((flag) => !known.includes(flag));

@@ -4,8 +4,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
 import { CALL_LIMIT_SECONDS } from "../core/time-limits.ts";
 
-export interface Command {
-  readonly name: string;
+interface CommandDefinition {
   /** The arguments after the name, without flags. */
   readonly argumentsUsage?: string;
   /** True if --NAME VALUE sets the tool's argument NAME, unless the command itself has a flag NAME. */
@@ -52,7 +51,6 @@ export const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"]
 
 export const COMMANDS = {
   serve: {
-    name: "serve",
     summary: "Run the MCP server on stdin and stdout; an MCP client starts it",
     notes: [
       "Each flag overrides the variable of the same name (--base-url overrides MIC_BASE_URL).",
@@ -89,7 +87,6 @@ export const COMMANDS = {
     ],
   },
   call: {
-    name: "call",
     argumentsUsage: "[TOOL [VALUE] [NAME=VALUE …]]",
     hasToolArguments: true,
     summary: "Call one tool, with the same journal and idempotency keys as an agent",
@@ -116,7 +113,6 @@ export const COMMANDS = {
     ],
   },
   watch: {
-    name: "watch",
     argumentsUsage: "JOB",
     summary: "Show the nine stages of a job and their units until the job ends",
     notes: [
@@ -131,7 +127,6 @@ export const COMMANDS = {
     examples: [["mic-mcp watch micjob_… && echo done", "run a second command if the job succeeds"]],
   },
   show: {
-    name: "show",
     argumentsUsage: "VIEW [NAME=VALUE …]",
     hasToolArguments: true,
     summary: "Write a job, divisions, usage or actions to an HTML file for a browser",
@@ -150,7 +145,6 @@ export const COMMANDS = {
     ],
   },
   actions: {
-    name: "actions",
     summary: "List the write requests in this journal, unresolved ones first, with the commands to resolve them",
     flags: {
       "--state S": `show only this state: ${ACTION_STATES.join(", ")}`,
@@ -161,7 +155,6 @@ export const COMMANDS = {
     examples: [["mic-mcp actions --state unknown", "requests that may have taken effect"]],
   },
   resolve: {
-    name: "resolve",
     argumentsUsage: "[KEY]",
     summary: "Find out the outcome of unresolved actions; an action that never reached the API may run now",
     notes: [
@@ -177,13 +170,11 @@ export const COMMANDS = {
     examples: [["mic-mcp resolve --dry-run", "list the requests that would be sent"]],
   },
   demo: {
-    name: "demo",
     summary: "Run a job from start to end against an emulator and print a transcript; needs no account",
     flags: {},
     examples: [["mic-mcp demo", "takes about 20 s"]],
   },
   install: {
-    name: "install",
     argumentsUsage: "CLIENT",
     summary: "Add this server to the configuration of an MCP client",
     notes: [
@@ -202,7 +193,6 @@ export const COMMANDS = {
     ],
   },
   uninstall: {
-    name: "uninstall",
     argumentsUsage: "CLIENT",
     summary: "Remove this server from the configuration of an MCP client",
     notes: [`CLIENT: ${INSTALL_CLIENTS.join(", ")}.`, "The command changes no other entries."],
@@ -214,7 +204,6 @@ export const COMMANDS = {
     examples: [["mic-mcp uninstall claude", "Claude Code"]],
   },
   login: {
-    name: "login",
     summary: "Verify client credentials and store them in the OS keychain",
     notes: ["Prompts for each value without a flag; the secret is not echoed. The stored values are the defaults."],
     flags: {
@@ -235,13 +224,11 @@ export const COMMANDS = {
     ],
   },
   logout: {
-    name: "logout",
     summary: "Remove the stored credentials and their tokens; other profiles keep theirs",
     flags: { ...PROFILE_FLAG, ...JSON_FLAG },
     examples: [["mic-mcp logout", "running servers detect it within 3 s"]],
   },
   doctor: {
-    name: "doctor",
     summary: "Show the settings and their sources, check the setup, and explain how to fix problems",
     notes: ["Secrets are never shown. The exit code is 0 only if all checks pass."],
     flags: {
@@ -260,7 +247,6 @@ export const COMMANDS = {
     ],
   },
   teams: {
-    name: "teams",
     argumentsUsage: "ACTION [TEAM]",
     summary: "Manage the teams of a deployment, their credentials and members, and its database tables",
     actions: {
@@ -312,7 +298,6 @@ export const COMMANDS = {
     ],
   },
   emulator: {
-    name: "emulator",
     summary: "Run the emulator of the MIC API; print its URL and credentials as one JSON line",
     flags: {
       "--host H": "address to listen on (default: 127.0.0.1)",
@@ -322,12 +307,10 @@ export const COMMANDS = {
       "--requests-per-minute N": "rate limit of the geography API per address (default: 600)",
       "--clients N": "number of clients, each with its own workspace (default: 1)",
       "--scopes LIST": "scopes that the clients may request (default: all); mic-mcp doctor --scopes lists them",
-      "--trust-forwarded-for": "apply the rate limit per address in X-Forwarded-For",
     },
     examples: [["mic-mcp emulator --port 8940 --seed demo", "an API for development"]],
   },
   completion: {
-    name: "completion",
     argumentsUsage: "SHELL",
     summary: "Print a shell completion script for commands, flags, tools and arguments",
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
@@ -345,7 +328,7 @@ export const COMMANDS = {
       ["mic-mcp completion powershell | Out-String | Invoke-Expression", "in $PROFILE"],
     ],
   },
-} as const satisfies Readonly<Record<string, Command>>;
+} as const satisfies Readonly<Record<string, CommandDefinition>>;
 
 export type CommandName = keyof typeof COMMANDS;
 
@@ -356,12 +339,20 @@ export type RunCommand<Name extends CommandName> = (
   environment: NodeJS.ProcessEnv,
 ) => Promise<number>;
 
-export const commandNames: readonly string[] = Object.keys(COMMANDS);
+export interface Command extends CommandDefinition {
+  readonly name: string;
+}
+
+export const commandOf = (name: CommandName): Command => ({ name, ...COMMANDS[name] });
 
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
+export const commandNames: readonly string[] = Object.keys(COMMANDS);
+
+export const commands: readonly Command[] = commandNames.filter(isCommandName).map(commandOf);
+
 /** Returns the flags of a command, as options of parseArgs. `usage`: with the placeholder of the value. */
-export const flagsOf = ({ flags }: Pick<Command, "flags">) =>
+export const flagsOf = ({ flags }: Pick<CommandDefinition, "flags">) =>
   Object.entries(flags).map(([usage, about]) => {
     const [flag = "", value] = usage.split(" ");
     const type: "string" | "boolean" = value === undefined ? "boolean" : "string";
@@ -381,13 +372,13 @@ type FlagName<Usage> = Usage extends `--${infer Name} ${string}`
     : never;
 type FlagValue<Usage> = Usage extends `${string}…` ? string[] : Usage extends `${string} ${string}` ? string : boolean;
 
-export interface ParsedArguments<C extends Pick<Command, "flags">> {
+export interface ParsedArguments<C extends Pick<CommandDefinition, "flags">> {
   readonly values: { readonly [Usage in keyof C["flags"] as FlagName<Usage>]?: FlagValue<Usage> };
   readonly positionals: readonly string[];
 }
 
 /** Moves the words that are not flags of the command to the end, where a word that starts with a dash is not a flag. */
-function moveToolArguments(command: Command, args: readonly string[]): readonly string[] {
+function moveToolArguments(command: CommandDefinition, args: readonly string[]): readonly string[] {
   const types = new Map(flagsOf(command).map(({ name, type }) => [`--${name}`, type]));
   const [flags, words]: [string[], string[]] = [[], []];
   for (let at = 0; at < args.length; at++) {
@@ -404,8 +395,8 @@ function moveToolArguments(command: Command, args: readonly string[]): readonly 
 }
 
 /** Parses the arguments of a command. Throws the errors of parseArgs, which `reportError` converts to a UsageError. */
-export function parseArguments<C extends Command>(command: C, args: readonly string[]): ParsedArguments<C>;
-export function parseArguments(command: Command, args: readonly string[]): object {
+export function parseArguments<C extends CommandDefinition>(command: C, args: readonly string[]): ParsedArguments<C>;
+export function parseArguments(command: CommandDefinition, args: readonly string[]): object {
   return parseArgs({
     args: [...(command.hasToolArguments ? moveToolArguments(command, args) : args)],
     options: Object.fromEntries(flagsOf(command).map((flag) => [flag.name, flag])),

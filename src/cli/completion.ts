@@ -2,7 +2,7 @@
 import { tools } from "../../tools/index.ts";
 import { readConfig } from "../core/config.ts";
 import { VIEW_NAMES } from "../toolkit/views.ts";
-import { COMMANDS, type Command, flagsOf, INSTALL_CLIENTS, type RunCommand, SHELLS, TEAM_ACTIONS } from "./commands.ts";
+import { COMMANDS, commands, flagsOf, INSTALL_CLIENTS, type RunCommand, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
 import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
@@ -31,13 +31,12 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
 
 /** Returns the rules in order of precedence: the first pattern that matches applies. */
 function createCompletionRules(): readonly CompletionRule[] {
-  const commands: readonly Command[] = Object.values(COMMANDS);
   const names = commands.map(({ name, summary }) => ({ text: name, about: summary }));
-  const flagWords = (command: Command): readonly CompletionWord[] => [
+  const flagWords = (command: Parameters<typeof flagsOf>[0]): readonly CompletionWord[] => [
     ...flagsOf(command).map(({ name, about }) => ({ text: `--${name}`, about })),
     toWord("--help"),
   ];
-  const flagValueRules = (command: Command): readonly CompletionRule[] =>
+  const flagValueRules = (command: (typeof commands)[number]): readonly CompletionRule[] =>
     flagsOf(command).flatMap(({ name, type }) =>
       type === "string" ? [[`${command.name}/*/--${name}`, (command.choices?.[name] ?? []).map(toWord)]] : [],
     );

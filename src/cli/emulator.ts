@@ -18,8 +18,8 @@ export const emulator: RunCommand<"emulator"> = async ({ values }, environment) 
   if (clients === 0) throw new UsageError("--clients must be at least 1.");
   const scopes = values.scopes?.split(",").map((scope) => parseChoice("--scopes", scope, SCOPES));
   const { startEmulator, REQUESTS_PER_PEER } = await import("../emulator/index.ts");
-  const { host, seed, "trust-forwarded-for": trustReportedAddress } = values;
-  const options = { host, port, seed, stageMs, requestsPerPeer, trustReportedAddress, clients, scopes };
+  const { host, seed } = values;
+  const options = { host, port, seed, stageMs, requestsPerPeer, clients, scopes };
   const { close, isLocal, files: _, clients: all, ...facts } = await startEmulator(options);
   if (!isLocal)
     process.stderr.write(

@@ -1,5 +1,5 @@
 // Formats help texts from the table of commands, and the text for a user who starts the server at a terminal.
-import { COMMANDS, type Command, flagsOf, INSTALL_CLIENTS } from "./commands.ts";
+import { type Command, commands, flagsOf, INSTALL_CLIENTS } from "./commands.ts";
 import { version } from "./version.ts";
 
 export const EXIT_CODES =
@@ -49,12 +49,11 @@ export function formatCommandHelp(command: Command): string {
 }
 
 export function formatProgramHelp(): string {
-  const all: readonly Command[] = Object.values(COMMANDS);
   return [
     `mic-mcp ${version}: geography and job processing for AI agents, over MCP`,
     formatColumns([
       ["mic-mcp", "Same as mic-mcp serve"],
-      ...all.map(
+      ...commands.map(
         ({ name, argumentsUsage = "", summary }) => [`mic-mcp ${name} ${argumentsUsage}`.trimEnd(), summary] as const,
       ),
     ]),

@@ -5,6 +5,7 @@ import {
   COMMANDS,
   type CommandName,
   commandNames,
+  commandOf,
   type HttpFlags,
   isCommandName,
   parseArguments,
@@ -69,7 +70,7 @@ async function showHelp([first = "", ...rest]: readonly string[], environment: N
   const topic = rest.find((argument) => !argument.startsWith("-"));
   if (first === "call" && topic !== undefined)
     return print(await (await import("./call.ts")).formatHelpOfTool(topic, environment));
-  return print(isCommandName(first) ? formatCommandHelp(selectAction(COMMANDS[first], topic)) : formatProgramHelp());
+  return print(isCommandName(first) ? formatCommandHelp(selectAction(commandOf(first), topic)) : formatProgramHelp());
 }
 
 function parseCommand(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {
@@ -115,7 +116,7 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
     // A server runs as long as its stdin or its port is open, and must exit within 1 s after it closes.
     return await (name === "serve" ? work : keepProcessAlive(work));
   } catch (thrown) {
-    const { code, reason } = reportError(thrown, COMMANDS[name], helpTopic(name, args));
+    const { code, reason } = reportError(thrown, commandOf(name), helpTopic(name, args));
     const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
     if (code === 2 && isForClient) await (await import("./report-startup-error.ts")).reportStartupError(reason);
     return code;

@@ -9,7 +9,7 @@ import type { Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { serveOnStdio } from "../transports/stdio/serve.ts";
 import { openBackend } from "./backend.ts";
-import { COMMANDS, type HttpFlags } from "./commands.ts";
+import { commandOf, type HttpFlags } from "./commands.ts";
 import { compose } from "./compose.ts";
 import { exitCodeOf, reportError } from "./errors.ts";
 import { createConfigRedactor, createLog, logCrashes } from "./log.ts";
@@ -81,7 +81,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
     if (listen) run = await createHttpRunner(listen, config);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    reportError(error, COMMANDS.serve);
+    reportError(error, commandOf("serve"));
     return exitCodeOf(error.facts);
   }
   const backend = await openBackend(config);

@@ -7,7 +7,7 @@ import { createServer } from "node:https";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
+import { commandNames, commands, flagsOf } from "../../src/cli/commands.ts";
 import { formatCallCommand } from "../../src/cli/terminal-reader.ts";
 import { parseArgumentWords } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
@@ -31,7 +31,7 @@ test.each(["--help", "-h", "help frobnicate", "--emulator --help"])("%s lists ev
   for (const word of ["MIC_CLIENT_ID", "NO_COLOR", EXIT_CODES]) expect(stdout).toContain(word);
 });
 
-test.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
+test.each(commands)("$name --help lists its flags, with examples", async (command) => {
   const { code, stdout, stderr } = await run([command.name, "--help"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   for (const { usage } of flagsOf(command)) expect(stdout).toContain(usage);
@@ -69,7 +69,7 @@ testUnless(missingProgram("man"), "the manual page has each command and flag", (
     env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
   });
   expect(stderr).toBe("");
-  for (const command of Object.values(COMMANDS)) {
+  for (const command of commands) {
     const { name, summary, examples } = command;
     expect(stdout).toMatch(new RegExp(`^ +${name}$`, "m"));
     for (const text of [summary, ...flagsOf(command).map(({ about }) => about)]) expect(stdout).toContain(text);
