@@ -90,13 +90,5 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
 }
 
 /** Serves a runtime over HTTP. `address` must be a loopback address. Rejects with the reason if it cannot listen there. */
-export async function serveOnHttp(
-  runtime: Runtime,
-  options: ListenOptions & Pick<HttpOptions, "access">,
-): Promise<HttpServer> {
-  return await startHttpServer(createHttpService(runtime), {
-    ...options,
-    maxSessions: 100,
-    sessionIdleMs: 30 * MINUTE_MS,
-  });
-}
+export const serveOnHttp = (runtime: Runtime, options: Omit<HttpOptions, keyof SessionLimits>): Promise<HttpServer> =>
+  startHttpServer(createHttpService(runtime), { ...options, maxSessions: 100, sessionIdleMs: 30 * MINUTE_MS });
