@@ -8,26 +8,29 @@ import { extractSharedFields, outOf, toSummaryFields } from "../summary-view.ts"
 
 const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefinitionState === "DEFINED";
 
-/** Names the metrics without a quota; undefined if there are none. */
-export const noQuotaText = (buckets: readonly Pick<UsageBucket, "metric">[]): Text | undefined =>
-  buckets.length === 0
-    ? undefined
-    : say`No quota: ${join(
-        buckets.map(({ metric }) => metric),
-        ", ",
-      )}.`;
-
-/** Returns the remaining amounts: "JOBS_SUBMITTED: 999,891 of 1,000,000 left today; …". */
-function usageText({ window, buckets }: UsageSummary): Text {
-  const configured = buckets.filter(isConfigured);
-  const others = buckets.filter((bucket) => !isConfigured(bucket));
-  const left = own(window === "DAY" ? " left today" : " left in the entitlement");
-  const amounts = configured.map(({ metric, remaining, granted, unit }, index) => {
-    const amount = outOf(raw(groupDigits(remaining)), raw(groupDigits(granted)));
-    return say`${metric}: ${amount}${unit === "BYTE" && own(" bytes")}${index === 0 && left}`;
-  });
-  if (buckets.length === 0) return say`The API returns no quota by ${window}.`;
-  return join([amounts.length > 0 && say`${join(amounts, "; ")}.`, noQuotaText(others)]);
+/** "Left today / in the entitlement, which ends 2102-01-15: JOBS_SUBMITTED 999,996 / 99,999,870; …." One amount for each window. */
+export function leftText(windows: readonly UsageSummary[]): Text {
+  const metrics = new Map<string, (UsageBucket | undefined)[]>();
+  for (const [index, { buckets }] of windows.entries())
+    for (const bucket of buckets) {
+      const amounts = metrics.get(bucket.metric) ?? windows.map(() => undefined);
+      if (isConfigured(bucket)) amounts[index] = bucket;
+      metrics.set(bucket.metric, amounts);
+    }
+  const names = windows.map(({ window, expiresAt }) =>
+    window === "DAY" ? own("today") : say`in the entitlement, which ends ${expiresAt.slice(0, 10)}`,
+  );
+  const [limited, others]: [Text[], string[]] = [[], []];
+  for (const [metric, amounts] of metrics) {
+    const texts = amounts.map((bucket) => (bucket ? raw(groupDigits(bucket.remaining)) : own("no quota")));
+    const isBytes = amounts.some((bucket) => bucket?.unit === "BYTE");
+    if (amounts.every((bucket) => bucket === undefined)) others.push(metric);
+    else limited.push(say`${metric} ${join(texts, " / ")}${isBytes && own(" bytes")}`);
+  }
+  return join([
+    limited.length > 0 ? say`Left ${join(names, " / ")}: ${join(limited, "; ")}.` : say`The API returns no quota.`,
+    others.length > 0 && say`No quota: ${join(others, ", ")}.`,
+  ]);
 }
 
 /** `requestedWindow`: the window in the call, which the response may not have (open question 1). */
@@ -36,7 +39,7 @@ export function describeUsage(usage: UsageSummary, requestedWindow: string): Des
   const other = window !== requestedWindow && say`The API returned usage by ${window}, not by ${requestedWindow}.`;
   const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
   return {
-    summary: join([other, usageText(usage)]),
+    summary: join([other, leftText([usage])]),
     fields: {
       window,
       ...toSummaryFields({ observedAt, resetTimezone, expiresAt }),
