@@ -162,29 +162,19 @@ export const otherClientsText = (count: number): Text | undefined =>
     ? undefined
     : say`${count} unresolved ${own(count === 1 ? "action belongs" : "actions belong")} to another client id or base URL${forReader(": tell the user", "")}.`;
 
-const NONE_IN: Readonly<Record<ActionState, Text>> = {
-  in_progress: say`No action is in progress`,
-  unknown: say`No outcome is unknown`,
-  rejected: say`No action was rejected`,
-  succeeded: say`No action has succeeded`,
-};
-
 function summarizeListed({ actions, counts }: ActionList, state: ActionState | undefined): Text {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
-  if (state !== undefined && actions.length === 0) return say`${NONE_IN[state]}. ${summarizeCounts(counts)}`;
-  const text = summarizeCounts(counts);
-  if (all <= shown) return text;
+  if (all <= shown) return summarizeCounts(counts);
   // Unresolved actions are listed oldest first.
   const which = own(state === "unknown" || state === "in_progress" ? "first" : "latest");
-  const kind = own(state === undefined ? "resolved" : state === "in_progress" ? "in-progress" : state);
-  if (shown === 0) return say`${text} No ${kind} action is listed.`;
-  return say`${text} Listed: the ${which} ${shown === 1 ? say`${kind} action` : say`${shown} ${kind} actions`}.`;
+  const kind = own(state === undefined ? "resolved" : state === "in_progress" ? "in progress" : state);
+  return say`${summarizeCounts(counts)} Listed: the ${which} ${shown} ${kind}.`;
 }
 
 /**
- * Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved actions." `state`: the only state that was listed.
+ * Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved." `state`: the only state that was listed.
  * `others`: the number of unresolved actions of other clients.
  */
 export const summarizeList = (list: ActionList, state: ActionState | undefined, others: number): Text =>
