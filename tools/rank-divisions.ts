@@ -93,20 +93,11 @@ function shortenRows(rows: readonly DivisionRow[], by: string) {
   return { ...extractSharedFields(shown), ...(states.size > 0 && { stateNames: Object.fromEntries(states) }) };
 }
 
-type Bounds = Pick<RankingQuery, "perState" | "startsWith" | "min" | "max" | "createdSince"> &
-  Partial<Pick<RankingQuery, "by" | "order">>;
+type Bounds = Omit<RankingQuery, "by" | "order"> & Partial<Pick<RankingQuery, "by" | "order">>;
 
-const boundsOf = (bounds: Bounds) => {
-  const {
-    by = DEFAULT_FIGURE,
-    order = by === "name" ? "asc" : "desc",
-    perState,
-    startsWith,
-    min,
-    max,
-    createdSince,
-  } = bounds;
-  return { by, order, perState, startsWith, min, max, createdSince } as const;
+const withDefaults = (bounds: Bounds): RankingQuery => {
+  const { by = DEFAULT_FIGURE, order = by === "name" ? "asc" : "desc" } = bounds;
+  return { ...bounds, by, order };
 };
 
 /** A file outlives the result that would mention missing rows, so a file is saved only with all rows. */
@@ -170,7 +161,7 @@ export const rankDivisions = defineTool({
   async run({ waitSeconds, ...args }, ctx) {
     const { level, limit, offset = 0, perState, createdSince } = args;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
-    const query: RankingQuery = { ...boundsOf(args), limit: pageLimit, offset };
+    const query: RankingQuery = withDefaults({ ...args, limit: pageLimit, offset });
     checkCombinations(level, query);
     const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(
       { ...args, waitSeconds },
@@ -196,7 +187,7 @@ export const rankDivisions = defineTool({
   },
   async tabulate(args, ctx) {
     const { level, createdSince } = args;
-    const query = boundsOf(args);
+    const query = withDefaults({ ...args, limit: undefined, offset: undefined });
     checkCombinations(level, query);
     const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(args, query, ctx);
     const { totals, complete, coverage } = facts;
