@@ -160,12 +160,6 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
       : [];
   }
 
-  /** Adds the name of a file to the resources that were created from it. */
-  const withFileName = (completionValue: CompletionValue): CompletionValue => {
-    const file = files.find(({ value }) => completionValue.name?.includes(value));
-    return file === undefined ? completionValue : { ...completionValue, name: `${completionValue.name} ${file.name}` };
-  };
-
   return {
     recordResult: seenIds.recordResult,
     /** Returns values that start with `typed`, or whose names contain it. Ignores sources that fail: a completion never fails. */
@@ -180,7 +174,7 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
         readValuesFromJournal(kind, context).catch(none),
       ]);
       const known = kind === "referenceId" ? files : [];
-      const found = mergeValues([...fromList, ...seenIds.list(kind), ...fromJournal, ...known]).map(withFileName);
+      const found = mergeValues([...fromList, ...seenIds.list(kind), ...fromJournal, ...known]);
       return filterByTyped(found, typed).map(({ value }) => value);
     },
   };
