@@ -75,10 +75,10 @@ describeLatestRevision((bench, revision) => {
     [
       "RUNNING",
       FILE.succeeds,
-      /^The job is RUNNING: get_job \{"jobId":"micjob_\w+","waitSeconds":45\} waits for its end\.$/,
+      /^The job is RUNNING, at stage .* get_job \{"jobId":"micjob_\w+","waitSeconds":45\} waits for it\.$/,
     ],
-    ["PAUSED", FILE.pauses, /^The job is PAUSED: only its operator .* Ask the user to contact them/],
-    ["WAITING_REVIEW", FILE.waitsForReview, /^The job is WAITING_REVIEW: only its operator .* or to cancel/],
+    ["PAUSED", FILE.pauses, /^The job is PAUSED at \w+ until the API's operator resumes it/],
+    ["WAITING_REVIEW", FILE.waitsForReview, /^The job waits for a review/],
     ["SUCCEEDED", FILE.succeeds, /nothing to retry/],
   ])(
     "retry_job and retry_jobs give the same advice for a job that is %s, and no key or next step",

@@ -1,5 +1,6 @@
 // This module describes jobs: the sentence and the next step for each state, the fields of the summary view, and the row in a list.
 
+import { formatDuration } from "../../actions/deduplication-window.ts";
 import type { ResourceAction } from "../../actions/history.ts";
 import { type Job, JobState, type Stage } from "../../contract/jobs.ts";
 import { tally } from "../../core/counts.ts";
@@ -14,7 +15,6 @@ import {
   toFailureSummary,
   toSummaryFields,
   truncateToSeconds,
-  unexpectedFailureText,
   unlistedText,
 } from "../summary-view.ts";
 import { references } from "../uri.ts";
@@ -87,14 +87,11 @@ export function operatorNeededText(jobs: readonly (Job | undefined)[]): Text {
   return join([say`${count} for a reviewer or the API's operator (${raw(states)}).${TELL_USER}`, ...unlisted]);
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
 /**
  * A job that has not changed for 1 h is not worth polling: in that time, 80 waits return the same result. The contract does not
  * state how long a stage may take, so the agent is informed and decides.
  */
-const STALLED_AFTER_MS = HOUR_MS;
+const STALLED_AFTER_MS = 3_600_000;
 
 /**
  * Returns "It has not changed since …" if the job has stalled, otherwise undefined. `readAt` is in milliseconds since 1970, by the API's
@@ -103,11 +100,7 @@ const STALLED_AFTER_MS = HOUR_MS;
 function stalledText({ updatedAt }: Job, readAt: number | undefined): Text | undefined {
   const unchangedMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
   if (!(unchangedMs >= STALLED_AFTER_MS)) return undefined;
-  const long =
-    unchangedMs < 2 * DAY_MS
-      ? say`${Math.floor(unchangedMs / HOUR_MS)} h`
-      : say`${Math.floor(unchangedMs / DAY_MS)} days`;
-  return say`It has not changed since ${updatedAt} (${long}).`;
+  return say`It has not changed since ${updatedAt} (${raw(formatDuration(unchangedMs))}).`;
 }
 
 const MAX_POINTERS = 3;
@@ -301,14 +294,12 @@ function jobFields(job: Job): object {
  * consider whether the job has stalled.
  */
 export function describeJob(job: Job, history: JobHistory = {}, readAt?: number): Description {
-  const advice = adviseJob(job, history, readAt);
   return {
     fields: jobFields(job),
     link: references.job(job.id),
     job,
     hasEnded: TERMINAL_STATES.has(job.state),
-    ...advice,
-    summary: join([advice.summary, unexpectedFailureText(job)]),
+    ...adviseJob(job, history, readAt),
   };
 }
 
@@ -340,21 +331,10 @@ export function jobProgress(job: Job) {
 /** Returns what to do about a job that the API refuses to retry; undefined if its state does not explain the refusal. */
 export function retryRefusalText(job: Job): Text | undefined {
   const { id, state, failure } = job;
-  switch (state) {
-    case "SUCCEEDED":
-      return say`The job SUCCEEDED, so there is nothing to retry. run_job with a new idempotencyKey runs it again.`;
-    case "FAILED":
-      return failure?.retryable === true ? undefined : adviseFailure(job, {}).summary;
-    case "PAUSED":
-    case "WAITING_REVIEW":
-      return say`The job is ${state}: only its operator or a reviewer can continue it. ${ask("Contact")} them, or to cancel the job before a retry.`;
-    case "PREPARING":
-    case "QUEUED":
-    case "RUNNING":
-      return say`The job is ${state}: ${call("get_job", { jobId: id, waitSeconds: CALL_LIMIT_SECONDS })} waits for its end.`;
-    default:
-      return undefined;
-  }
+  if (state === "SUCCEEDED") return say`The job SUCCEEDED, so there is nothing to retry.`;
+  if (state === "CANCELLED" || (state === "FAILED" && failure?.retryable === true)) return undefined;
+  const wait = isJobInProgress(job) && call("get_job", { jobId: id, waitSeconds: CALL_LIMIT_SECONDS });
+  return join([adviseJob(job).summary, wait && say`${wait} waits for it.`]);
 }
 
 /** Why no retry of a failed job is advised. */
