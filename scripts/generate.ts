@@ -16,7 +16,7 @@ import { formatToolReference } from "./tool-reference.ts";
 const resourceTable = resources
   .map(
     ({ uri, description, tool, watchVersion }) =>
-      `| \`${uri}\` | ${description} | \`${tool}\` | ${watchVersion ? "yes" : ""} |`,
+      `| \`${uri}\` | ${firstSentence(description)} | \`${tool}\` | ${watchVersion ? "yes" : ""} |`,
   )
   .join("\n");
 
@@ -56,17 +56,19 @@ function formatCommand(command: Command): string {
   const flags = flagsByUsage(command);
   const own = flags.filter((flag) => !isCommonFlag(flag) && !isVariable(name, flag));
   const variables = flags.filter((flag) => isVariable(name, flag)).map(([usage]) => `\`${usage}\``);
-  const common = flags.filter((flag) => isCommonFlag(flag) && !isVariable(name, flag)).map(([usage]) => `\`${usage}\``);
+  const common = flags.filter((flag) => isCommonFlag(flag) && !isVariable(name, flag)).map(([usage]) => `[${usage}]`);
   const lines = examples.map(([commandLine, description]) => `${commandLine}    # ${description}`);
   return [
     `## ${name}`,
-    `\`${["mic-mcp", name, ...(argumentsUsage ? [argumentsUsage] : [])].join(" ")}\``,
+    `\`${["mic-mcp", name, ...(argumentsUsage ? [argumentsUsage] : []), ...common].join(" ")}\``,
     `${summary[0]?.toUpperCase()}${summary.slice(1)}. ${notes.join(" ")}`.trim(),
-    ...(actions ? [formatList(Object.entries(actions)), "Flags:"] : []),
-    ...(own.length > 0 ? [formatList(own)] : []),
+    ...(actions ? [formatList(Object.entries(actions))] : own.length > 0 ? [formatList(own)] : []),
+    ...(actions
+      ? [`\`mic-mcp ${name} ACTION --help\` describes the flags: ${own.map(([usage]) => `\`${usage}\``).join(", ")}.`]
+      : []),
     ...(variables.length > 0 ? [`As [the variables](configuration.md) of these names: ${variables.join(", ")}.`] : []),
-    ...(common.length > 0 ? [`Also ${common.join(", ")}.`] : []),
-    `\`\`\`sh\n${lines.join("\n")}\n\`\`\``,
+    // The pages for operators have those of a command with actions.
+    ...(actions ? [] : [`\`\`\`sh\n${lines.join("\n")}\n\`\`\``]),
   ].join("\n\n");
 }
 

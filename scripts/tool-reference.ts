@@ -1,6 +1,7 @@
 // Formats the reference of the tools for users: each tool with its parameters, from the schemas.
 import * as z from "zod/v4";
 import { idArgumentTexts } from "../src/api-client/id-kinds.ts";
+import { countLabels, groupByKey } from "../src/core/counts.ts";
 import { tools } from "../tools/index.ts";
 
 type Tool = (typeof tools)[number];
@@ -41,10 +42,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   idempotencyKey:
     "Leave it out: it is made from the call. A new key (8 to 160 characters) runs the call again; the key of an earlier call resumes that call.",
   "resolve_actions idempotencyKey": "Only the action with this key (default: all).",
-  waitSeconds: "Seconds to wait until the resource stops changing.",
-  "find_district waitSeconds": "Seconds to wait for lists that are not loaded yet (default 20).",
-  "rank_divisions waitSeconds": "Seconds to wait for lists that are not loaded yet (default 20).",
-  "show_divisions waitSeconds": "Seconds to wait for lists that are not loaded yet (default 20).",
+  waitSeconds:
+    "Seconds to wait until the resource stops changing, or until geography lists are loaded (there, default 20).",
   "resolve_actions jobId": "The user's decision: this is the job that the action created.",
   "retry_jobs jobIds": "Ids of the jobs. Without it, pass `createdSince`.",
   inputKind: "What `referenceId` is: a file, an acquisition, or the output of a job.",
@@ -111,56 +110,58 @@ function parametersOf(tool: Tool): readonly Parameter[] {
   });
 }
 
-/** The page describes an optional parameter once if this number of tools have the same one. */
-const COMMON_FROM = 4;
-const allParameters = tools.flatMap(parametersOf);
-const isCommon = ({ name, isRequired, type, meaning }: Parameter): boolean =>
-  !isRequired &&
-  allParameters.filter((other) => other.name === name && other.type === type && other.meaning === meaning).length >=
-    COMMON_FROM;
-
 /** `level` (required, `state`, `district`): … A text has no type. */
-function formatParameter({ name, isRequired, type, meaning, preset }: Parameter, hasDefault: boolean): string {
+function formatParameter({ name, isRequired, type, meaning, preset }: Parameter): string {
   const facts = [...(isRequired ? ["required"] : []), ...(type === "string" ? [] : [type])];
-  const texts = [meaning, ...(hasDefault && preset ? [preset] : [])].filter((text) => text !== "");
+  const texts = [meaning, ...(preset ? [preset] : [])].filter((text) => text !== "");
   return `- \`${name}\`${facts.length > 0 ? ` (${facts.join(", ")})` : ""}${texts.length > 0 ? `: ${texts.join(" ")}` : ""}`;
 }
 
-function formatCommonParameters(): string {
-  const rows = allParameters.filter(isCommon).map((parameter) => formatParameter(parameter, false));
-  return `## Parameters of several tools\n\n${[...new Set(rows)].join("\n")}`;
-}
+const formatCommon = (parameter: Parameter): string =>
+  formatParameter({ ...parameter, isRequired: false, preset: undefined });
+
+/** What several tools have, which the page describes once. If a name has several meanings, this is the most frequent one. */
+const commonParameters = new Map(
+  [
+    ...groupByKey(tools.flatMap(parametersOf).map((parameter) => [parameter.name, formatCommon(parameter)] as const)),
+  ].flatMap(([name, texts]) => {
+    const [[text, count] = ["", 0]] = countLabels(texts);
+    return count > 1 ? [[name, text] as const] : [];
+  }),
+);
+const isCommon = (parameter: Parameter): boolean => commonParameters.get(parameter.name) === formatCommon(parameter);
 
 function formatParameters(tool: Tool): string {
   const parameters = parametersOf(tool);
   if (parameters.length === 0) return "No parameters.";
-  const common = parameters
-    .filter(isCommon)
-    .map(({ name, preset }) => `\`${name}\`${preset ? ` (${preset.toLowerCase().replace(".", "")})` : ""}`);
+  const common = parameters.filter(isCommon).map(({ name, isRequired, preset }) => {
+    const fact = isRequired ? "required" : preset?.toLowerCase().replace(".", "");
+    return `\`${name}\`${fact === undefined ? "" : ` (${fact})`}`;
+  });
   return [
-    ...parameters.filter((parameter) => !isCommon(parameter)).map((parameter) => formatParameter(parameter, true)),
     ...(common.length > 0 ? [`- ${common.join(", ")}`] : []),
+    ...parameters.filter((parameter) => !isCommon(parameter)).map(formatParameter),
   ].join("\n");
 }
 
 function formatTool(tool: Tool): string {
-  const { name, description, endpoint, view } = tool;
+  const { name, description, endpoint } = tool;
   const facts = [
-    ...(endpoint === undefined ? [] : [`Operation \`${endpoint.id}\`.`]),
-    ...(view === undefined ? [] : ["Only for clients that show views."]),
-    `[Answers](../../test/snapshots/${name}.md).`,
+    ...(endpoint === undefined ? [] : [`\`${endpoint.id}\``]),
+    `[answers](../../test/snapshots/${name}.md)`,
   ];
-  return [`### ${name}`, [description, ...facts].join(" "), formatParameters(tool)].join("\n\n");
+  return [`### ${name}`, `${description} ${facts.join(", ")}.`, formatParameters(tool)].join("\n\n");
 }
 
-const GROUPS: readonly (readonly [string, (tool: Tool) => boolean])[] = [
-  ["Jobs", ({ toolsets, view }) => toolsets.includes("jobs") && view === undefined],
-  ["Geography", ({ toolsets, view }) => !toolsets.includes("jobs") && view === undefined],
-  ["Views", ({ view }) => view !== undefined],
+const GROUPS: readonly (readonly [start: string, has: (tool: Tool) => boolean])[] = [
+  ["## Jobs", ({ toolsets, view }) => toolsets.includes("jobs") && view === undefined],
+  ["## Geography", ({ toolsets, view }) => !toolsets.includes("jobs") && view === undefined],
+  ["## Views\n\nOnly [clients that show views](clients.md#views) get these tools.", ({ view }) => view !== undefined],
 ];
 
 /** Returns the sections of docs/use/tools.md. */
 export function formatToolReference(): string {
-  const groups = GROUPS.map(([heading, has]) => [`## ${heading}`, ...tools.filter(has).map(formatTool)].join("\n\n"));
-  return [formatCommonParameters(), ...groups].join("\n\n");
+  const groups = GROUPS.map(([start, has]) => [start, ...tools.filter(has).map(formatTool)].join("\n\n"));
+  const common = [...commonParameters.values()].sort().join("\n");
+  return [`## Parameters of several tools\n\n${common}`, ...groups].join("\n\n");
 }

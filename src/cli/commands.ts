@@ -94,9 +94,8 @@ export const COMMANDS = {
       "Without TOOL, the command lists the tools. To show the arguments of a tool, run call TOOL --help.",
       "A VALUE without NAME= sets the first required argument, or else the first one, and --NAME VALUE means NAME=VALUE. Separate the values of a list with commas; in names, a comma before a space is part of the name.",
       "Pass an object as JSON. NAME=VALUE overrides --input.",
-      "To resume an interrupted call, run the same command again: the action runs at most once.",
-      "If an identical call ran before, the command prints the result of that call.",
-      'The command prints the result to stdout, and progress and errors to stderr. With --json, the result includes exitCode, and an error is also printed to stdout as {"error": …}.',
+      "To resume an interrupted call, run the same command again. If an identical call ran before, the command prints its result.",
+      'With --json, the result includes exitCode, and an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
       "--input '{…}'": "arguments as a JSON object",
@@ -132,7 +131,7 @@ export const COMMANDS = {
     summary: "Write a job, divisions, usage or actions to an HTML file for a browser",
     notes: [
       "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
-      "The page contains its data and makes no requests. The command prints the path of the page to stdout; only its owner can read the file.",
+      "The command prints the path of the page. The page contains its data and makes no requests; only its owner can read it.",
     ],
     flags: {
       "--open": "also open the page in the browser",
@@ -159,7 +158,7 @@ export const COMMANDS = {
     summary: "Find out the outcome of unresolved actions; an action that never reached the API may run now",
     notes: [
       "Without KEY, the command resolves all actions, oldest first. KEY is an idempotencyKey from mic-mcp actions.",
-      "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the server reads the job instead, to find out what happened.",
+      "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the server reads the job instead.",
     ],
     flags: {
       "--dry-run": "list them and how each would be resolved; send nothing",
@@ -241,7 +240,6 @@ export const COMMANDS = {
     },
     examples: [
       ["mic-mcp doctor", "check the setup of serve"],
-      ["mic-mcp doctor --emulator", "check the setup of serve --emulator"],
       ["mic-mcp doctor --offline --json | jq .settings", "the settings, the stored tokens and the journal"],
       ["mic-mcp doctor --scopes", "print the line MIC_TOOLS=… for a client without all scopes"],
     ],
@@ -291,7 +289,6 @@ export const COMMANDS = {
         "create a team with members from the identity provider",
       ],
       ["mic-mcp teams add red --member 00u1abc", "add a member"],
-      ["mic-mcp teams list", "list the teams without their secrets"],
       ["mic-mcp teams actions red --state unknown", "actions that may have taken effect"],
       ["mic-mcp teams rotate-keys && mic-mcp teams check", "after adding a new first key"],
       ["mic-mcp teams migrate", "before starting instances of a new version"],
