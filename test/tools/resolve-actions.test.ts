@@ -471,6 +471,17 @@ describe("reading the list of jobs", () => {
     expect(results).toMatchObject([{ outcome: "rejected", finding }]);
   });
 
+  test("a list that is longer than a call reads is left to the user's decision", async () => {
+    const idempotencyKey = await loseRetry([PARENT, ...others(10_050, OLD)]);
+    clockForTest().advance(6 * 60_000);
+    const { results, nextStep } = await resolve(server, { idempotencyKey });
+    const finding = expect.stringMatching(/among 10,000 jobs\. .*records the user's decision\.$/);
+    expect(results).toMatchObject([{ outcome: "still unknown", finding }]);
+    expect(nextStep).toBeUndefined();
+    const decided = await resolve(server, { idempotencyKey, outcome: "none" });
+    expect(decided.results).toMatchObject([{ outcome: "rejected" }]);
+  });
+
   test("a list that lags shows a retry some minutes later; until then, its absence shows nothing", async () => {
     const retry = { ...job, id: "job-retry", retryOfBatchId: PARENT.id, createdAt: NEW };
     const listed: object[] = [PARENT];

@@ -160,17 +160,21 @@ async function scanJobs(workspaceId: string, matches: (job: Job) => boolean, ctx
 type JobScan = Awaited<ReturnType<typeof scanJobs>>;
 
 /** Finding for a list that was not read to its end. */
-const unfinishedFinding = (text: Text, { hasCursor, leftOutCount }: JobScan): Finding =>
-  leftOutCount > 0
-    ? {
-        outcome: "still unknown",
-        finding: say`${text} ${countPart(leftOutCount, "job")} in the list could not be read, because the API's answer breaks its contract.`,
-      }
-    : {
-        outcome: "still unknown",
-        finding: say`${text} The list has more jobs${!hasCursor && say`, but the API returned no cursor for them`}.`,
-        isWorthRepeating: true,
-      };
+function unfinishedFinding(text: Text, { hasCursor, readCount, leftOutCount }: JobScan): Finding {
+  const outcome = "still unknown";
+  if (leftOutCount > 0) {
+    const unread = countPart(leftOutCount, "job");
+    const finding = say`${text} ${unread} in the list could not be read, because the API's answer breaks its contract.`;
+    return { outcome, finding };
+  }
+  if (readCount >= MAX_SCANNED)
+    return {
+      outcome,
+      finding: say`${text} The list has more jobs than a call reads. jobId or outcome none of resolve_actions records the user's decision.`,
+    };
+  const more = say`The list has more jobs${!hasCursor && say`, but the API returned no cursor for them`}.`;
+  return { outcome, finding: say`${text} ${more}`, isWorthRepeating: true };
+}
 
 /** Looks for a retry of the job. Throws Failure if the job or the first page of jobs cannot be read. */
 async function readRetry(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
