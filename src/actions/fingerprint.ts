@@ -1,6 +1,7 @@
 // The request fingerprint is equal for calls that do the same, whatever their notes and spelling (docs/interface.md, "Deduplication").
 import { createHash } from "node:crypto";
-import type { Endpoint, OptionalParameterName, ParameterName } from "../contract/endpoints/endpoint.ts";
+import type * as z from "zod/v4";
+import type { Endpoint, ParameterName, ParameterSchemas } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 
 /** The arguments of a tool, without the idempotencyKey. */
@@ -34,32 +35,40 @@ export function differingArguments(one: string, other: string): string[] {
 }
 
 /** An argument that determines the effect of an action. A call with `default` is identical to one without the argument. */
-interface Identifying {
-  readonly default?: unknown;
+interface Identifying<V = unknown> {
+  readonly default: V;
 }
-export function identifies(): Identifying;
-export function identifies(argument: Required<Identifying>): Required<Identifying>;
-export function identifies(argument: Identifying = {}): Identifying {
+export function identifies(): Identifying<undefined>;
+export function identifies<const V>(argument: Identifying<V>): Identifying<V>;
+export function identifies(argument: Identifying = { default: undefined }): Identifying {
   return argument;
 }
+
+type Note = "note" | `note: ${string}`;
 
 /** What identifies one tool's actions. */
 export interface ActionTraits<Name extends string = string> {
   /** The argument that contains the id of the resource that the action acts on. */
   readonly targetArgument: Name;
   /** A `note` does not change which action a call is. The arguments that the API does not receive are notes, too. */
-  readonly arguments: Readonly<Record<Name, Identifying | "note">>;
+  readonly arguments: Readonly<Record<Name, Identifying | Note>>;
 }
 
-/** The traits of the actions of an endpoint: all its parameters and body fields are named, and optional ones have a default (null: none). */
+/** An optional argument has a default (null: none). Any text may be a note; a note with other values has a reason. */
+type RoleOf<V> =
+  | Identifying<undefined extends V ? Exclude<V, undefined> | null : undefined>
+  | (string extends V ? "note" : `note: ${string}`);
+
+/** The traits of the actions of an endpoint: all its parameters and body fields are named. */
 export type TraitsOf<E extends Endpoint> = ActionTraits<ParameterName<E>> & {
-  readonly arguments: Readonly<Record<OptionalParameterName<E>, Required<Identifying> | "note">>;
+  readonly arguments: { readonly [N in ParameterName<E>]: RoleOf<z.output<ParameterSchemas<E>[N]>> };
 };
 
 const identifyingArguments = (traits: ActionTraits) =>
-  Object.entries(traits.arguments).flatMap(([name, role]) => (role === "note" ? [] : [[name, role] as const]));
+  Object.entries(traits.arguments).flatMap(([name, role]) => (typeof role === "string" ? [] : [[name, role] as const]));
 
-export const isNote = (name: string, traits: ActionTraits): boolean => (traits.arguments[name] ?? "note") === "note";
+export const isNote = (name: string, { arguments: roles }: ActionTraits): boolean =>
+  typeof (roles[name] ?? "note") === "string";
 
 /** The file, acquisition or dataset version that an input refers to. */
 export interface InputReference {

@@ -2,7 +2,7 @@
 
 import type * as z from "zod/v4";
 import type { ActionDescriptor } from "../actions/actions.ts";
-import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
+import type { ActionTraits, Arguments, TraitsOf } from "../actions/fingerprint.ts";
 import type { Endpoint, ParameterName } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
@@ -138,6 +138,13 @@ type AllParameters<E extends Endpoint | undefined, I> = E extends Endpoint
     : { readonly setByTool: Readonly<Record<Exclude<ParameterName<E>, keyof I>, string>> }
   : object;
 
+/** Only a tool without traits reads, and the traits of an action are those of its operation. */
+type EffectOf<E extends Endpoint | undefined> = E extends Endpoint
+  ? E["method"] extends "GET"
+    ? { readonly effect: "read" | "save" }
+    : { readonly effect: "create" | "cancel" | "retry"; readonly traits: TraitsOf<E> }
+  : object;
+
 /**
  * Defines a tool. The types of `run`'s arguments and of its result's data follow from `input` and `output`.
  *
@@ -162,7 +169,9 @@ export function defineTool<
   const I extends z.ZodRawShape,
   O,
   const E extends Endpoint | undefined = undefined,
->(definition: ToolDefinition<N, I, O> & { readonly endpoint?: E } & AllParameters<E, I>): Tool & { readonly name: N } {
+>(
+  definition: ToolDefinition<N, I, O> & { readonly endpoint?: E } & AllParameters<E, I> & EffectOf<E>,
+): Tool & { readonly name: N } {
   const { input, output, completions, confirm, run, tabulate, ...shared } = definition;
   const { name, effect, endpoint, traits } = shared;
   let schema: JsonSchema | undefined;

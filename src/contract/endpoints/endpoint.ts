@@ -51,24 +51,12 @@ export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint 
   };
 }
 
-/** The names of the parameters and body fields of an endpoint. */
-export type ParameterName<E extends Endpoint> = string &
-  (
-    | keyof E["pathParameters"]["shape"]
-    | keyof E["query"]["shape"]
-    | (E["body"] extends Fields ? keyof E["body"]["shape"] : never)
-  );
+/** The schemas of the parameters and body fields of an endpoint. */
+export type ParameterSchemas<E extends Endpoint> = E["pathParameters"]["shape"] &
+  E["query"]["shape"] &
+  (E["body"] extends Fields ? E["body"]["shape"] : unknown);
 
-/** The names of the optional ones. */
-export type OptionalParameterName<E extends Endpoint> = {
-  [N in ParameterName<E>]: E["body"] extends z.ZodObject<infer S>
-    ? N extends keyof S
-      ? undefined extends z.input<S[N]>
-        ? N
-        : never
-      : never
-    : never;
-}[ParameterName<E>];
+export type ParameterName<E extends Endpoint> = string & keyof ParameterSchemas<E>;
 
 /** Accepts no parameters. */
 const noParameters = z.strictObject({});
@@ -76,6 +64,11 @@ const noParameters = z.strictObject({});
 /** The definition of an endpoint. Without `pathParameters` or `query`, the endpoint takes none. */
 type EndpointDefinition = Omit<Endpoint, "api" | "pathParameters" | "query" | "scopesToRequest"> &
   Partial<Pick<Endpoint, "pathParameters" | "query">> & { readonly additionalPermissions?: readonly string[] };
+
+/** An answer about a resource whose id is in the path repeats the id. */
+type EchoesOf<R extends EndpointDefinition> = R extends { pathParameters: Fields; success: { body: z.ZodType } }
+  ? Required<Pick<Endpoint, "echoes">>
+  : object;
 
 type DefinedEndpoint<R extends EndpointDefinition> = R &
   Pick<Endpoint, "api" | "scopesToRequest"> & {
@@ -86,7 +79,7 @@ type DefinedEndpoint<R extends EndpointDefinition> = R &
 /** Returns a function that creates the endpoints of one API from their definitions, and the list of those endpoints. */
 export function createEndpoints(api: Endpoint["api"]) {
   const endpoints: Endpoint[] = [];
-  function define<const R extends EndpointDefinition>(row: R): DefinedEndpoint<R>;
+  function define<const R extends EndpointDefinition>(row: R & EchoesOf<R>): DefinedEndpoint<R>;
   function define(row: EndpointDefinition): Endpoint {
     const { scope, additionalPermissions = [] } = row;
     const scopesToRequest = scope === undefined ? [] : [...additionalPermissions, scope];

@@ -15,7 +15,7 @@ import { waitForMadeJob } from "./waiting.ts";
 
 export const retryTraits: TraitsOf<typeof retryMicJob> = {
   targetArgument: "jobId",
-  arguments: { jobId: identifies(), retryMode: "note", reason: "note" },
+  arguments: { jobId: identifies(), retryMode: "note: a job is retried once, in any mode", reason: "note" },
 };
 
 interface RetryArguments extends ActionArguments {
