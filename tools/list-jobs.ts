@@ -22,7 +22,7 @@ import {
   microsOf,
 } from "../src/toolkit/jobs/find-jobs.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
-import { type Retries, readRetries } from "../src/toolkit/jobs/retries.ts";
+import { type Retries, readJobPage } from "../src/toolkit/jobs/retries.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { BROKEN_LIST, leftOutText, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
@@ -93,18 +93,16 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   const { view, workspaceId, limit: requestedLimit, cursor } = args;
   const query = { workspaceId, ...(cursor !== undefined && { cursor }) };
   const { answer, isCut } = await readPage(
-    (limit = requestedLimit) =>
-      ctx.api.call(listMicJobs, { query: { ...query, ...(limit !== undefined && { limit }) } }, ctx),
+    (limit = requestedLimit) => readJobPage({ ...query, ...(limit !== undefined && { limit }) }, ctx),
     view,
   );
   const { data } = answer.value;
-  const retries = await readRetries(answer.value, query, ctx);
   const origins = await readRowOrigins(view === "full" ? [] : data, ctx);
   const options = {
     query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: say`${countPart(data.length, "job")}${isNewestFirst(data) && own(", newest first")}${tallyStates(data)}.`,
     link: references.jobs(workspaceId),
-    summarize: (job: Job) => ({ ...summarizeJob(job, retries.retryOf(job.id)), ...origins.get(job.id) }),
+    summarize: (job: Job) => ({ ...summarizeJob(job, answer.retries.retryOf(job.id)), ...origins.get(job.id) }),
   };
   return pageResult(answer, { ...options, view, isCut }, ctx);
 }

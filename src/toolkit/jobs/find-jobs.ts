@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import type { CallContext } from "../../api-client/attempts.ts";
 import { isTooLarge } from "../../api-client/classify.ts";
-import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
+import type { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 import { RecipeVersionId } from "../../contract/recipes.ts";
@@ -14,7 +14,7 @@ import { type GiveUpReason, giveUpReason } from "../describe/job.ts";
 import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { type HistoryPorts, readJobHistory } from "./job-history.ts";
-import { type Retries, readRetries } from "./retries.ts";
+import { type Retries, readJobPage } from "./retries.ts";
 
 /** Maximum number of jobs that one call reads. */
 export const MAX_READ = 1_000;
@@ -35,17 +35,11 @@ export const jobFilter = {
   unretried: z.boolean().describe("Only failed jobs worth a retry.").optional(),
 };
 
-export interface JobFilter {
-  readonly states?: readonly string[];
-  readonly recipeVersionId?: string;
-  readonly createdSince?: string | undefined;
-  readonly createdBefore?: string | undefined;
-  readonly updatedSince?: string;
-  readonly unretried?: boolean;
+export type JobFilter = Readonly<z.output<z.ZodObject<typeof jobFilter>>> & {
   /** The code of the failure. */
   readonly failure?: string;
   readonly matches?: ((job: Job) => boolean) | undefined;
-}
+};
 
 /** Returns microseconds since 1970. The contract's schema has already accepted the text as an instant. */
 export const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
@@ -59,21 +53,20 @@ export const isInPeriod = (
   { createdSince, createdBefore }: Pick<JobFilter, "createdSince" | "createdBefore">,
 ): boolean => isSince(createdAt, createdSince) && (createdBefore === undefined || !isSince(createdAt, createdBefore));
 
-/** Checks only the job's own fields, which do not show whether another job retries it. */
-const matchesFilter =
-  ({ states, recipeVersionId, updatedSince, unretried, failure: code, matches, ...period }: JobFilter) =>
-  (job: Job): boolean => {
-    const { state, updatedAt, failure } = job;
-    return (
-      (matches === undefined || matches(job)) &&
-      (code === undefined || failure?.code === code) &&
-      (states === undefined || states.includes(state)) &&
-      (recipeVersionId === undefined || job.recipeVersionId === recipeVersionId) &&
-      isInPeriod(job, period) &&
-      isSince(updatedAt, updatedSince) &&
-      (unretried !== true || (state === "FAILED" && failure?.retryable === true))
-    );
-  };
+/** What each part of a filter requires of the job's own fields, which do not show whether another job retries it. */
+const CHECKS: Readonly<Record<keyof JobFilter, (job: Job, filter: JobFilter) => boolean>> = {
+  states: ({ state }, { states }) => states === undefined || states.some((each) => each === state),
+  recipeVersionId: (job, { recipeVersionId: id }) => id === undefined || job.recipeVersionId === id,
+  createdSince: ({ createdAt }, { createdSince }) => isSince(createdAt, createdSince),
+  createdBefore: ({ createdAt }, { createdBefore: end }) => end === undefined || !isSince(createdAt, end),
+  updatedSince: ({ updatedAt }, { updatedSince }) => isSince(updatedAt, updatedSince),
+  unretried: ({ state, failure }, { unretried }) =>
+    unretried !== true || (state === "FAILED" && failure?.retryable === true),
+  failure: ({ failure }, { failure: code }) => code === undefined || failure?.code === code,
+  matches: (job, { matches }) => matches === undefined || matches(job),
+};
+
+const matchesFilter = (filter: JobFilter) => (job: Job) => Object.values(CHECKS).every((check) => check(job, filter));
 
 /**
  * Returns a function that checks after each page whether the remaining jobs are most likely too old. The contract defines no order (open
@@ -188,8 +181,8 @@ export async function findJobs(
     const query = { workspaceId, limit, ...(cursor !== undefined && { cursor }) };
     // The first page may take the whole time of the call.
     const deadlineAt = readCount === 0 ? ctx.deadlineAt : Math.min(ctx.deadlineAt, stopAt);
-    const answer = await ctx.api.call(listMicJobs, { query }, { ...ctx, deadlineAt });
-    retries = await readRetries(answer.value, query, { ...ctx, deadlineAt });
+    const answer = await readJobPage(query, { ...ctx, deadlineAt });
+    ({ retries } = answer);
     return answer;
   };
 

@@ -9,7 +9,7 @@ import { type Ports, toStepFailure } from "../tool-context.ts";
 
 type Query = z.output<typeof listMicJobs.query>;
 
-/** The rows of a list are built from jobs and this value, which only `readRetries` returns. */
+/** The rows of a list are built from jobs and this value, which only `readJobPage` returns. */
 export interface Retries {
   /** Returns the id of the job's latest known retry; undefined if none is known. */
   retryOf(jobId: string): string | undefined;
@@ -40,15 +40,12 @@ async function readListUntil(ids: readonly string[], workspaceId: string, ctx: R
 }
 
 /**
- * Returns the retries of the jobs of a page. `query`: the query that returned the page. If one of its jobs may have been retried, and this
- * process has not read all jobs before the page, this function reads them. Without them, the returned value contains the retries that are
- * known. Throws Failure if the call is aborted.
+ * Reads a page of the job list, and the retries of its jobs. If one of them may have been retried, and this process has not read all jobs
+ * before the page, this function reads them. If it cannot, `retries` has those that are known. Throws Failure.
  */
-export async function readRetries(
-  { data, page }: { readonly data: readonly Job[]; readonly page: { readonly nextCursor: string | null } },
-  query: Query,
-  ctx: RetryPorts,
-): Promise<Retries> {
+export async function readJobPage(query: Query, ctx: RetryPorts) {
+  const answer = await ctx.api.call(listMicJobs, { query }, ctx);
+  const { data, page } = answer.value;
   // Any other parameter is a filter: it leaves out jobs, and so the retries of other jobs.
   const { workspaceId, cursor, limit: _, ...filters } = query;
   const { retries } = ctx;
@@ -69,5 +66,5 @@ export async function readRetries(
       return false;
     }));
   if (isComplete || (wasRead && !isFiltered)) retries.reach(workspaceId, page.nextCursor);
-  return { retryOf: retries.get };
+  return { ...answer, retries: { retryOf: retries.get } satisfies Retries };
 }
