@@ -17,9 +17,10 @@ export const outOf = (part: Interpolated, whole: Interpolated): Text => say`${pa
 export const isNullOrEmptyList = (value: unknown): boolean =>
   value === null || (Array.isArray(value) && value.length === 0);
 
-/** `defaults`: usual values; a field that has its usual value is omitted. Field names are those of the contract. */
-export function toSummaryFields(resource: object, defaults: SummaryFields = {}): SummaryFields {
+/** `usualValues`: those of the contract's fields; a field that has its usual value is omitted. */
+export function toSummaryFields<T extends object>(resource: T, usualValues: Partial<T> = {}): SummaryFields {
   const kept: Record<string, unknown> = {};
+  const defaults: SummaryFields = { ...usualValues };
   for (const [name, value] of Object.entries(resource))
     if (!isNullOrEmptyList(value) && defaults[name] !== value)
       kept[name] = typeof value === "string" && INSTANT_FIELD.test(name) ? truncateToSeconds(value) : value;
@@ -27,12 +28,14 @@ export function toSummaryFields(resource: object, defaults: SummaryFields = {}):
 }
 
 /** Returns the summary of only these fields. */
-export const pickSummaryFields = (
-  resource: object,
-  names: readonly string[],
-  defaults?: SummaryFields,
+export const pickSummaryFields = <T extends object>(
+  resource: T,
+  names: readonly (keyof T)[],
+  defaults?: Partial<T>,
 ): SummaryFields =>
-  toSummaryFields(Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name))), defaults);
+  Object.fromEntries(
+    Object.entries(toSummaryFields(resource, defaults)).filter(([name]) => names.some((each) => each === name)),
+  );
 
 /** Rows, and separately the fields that are equal in all of them. A single row has no shared fields. */
 export interface SharedRows {

@@ -61,7 +61,15 @@ function advise(input: Input, readAt: number | undefined): Advice {
   }
 }
 
-const FIELDS = ["id", "environment", "state", "inputKind", "referenceId", "scanState", "expiresAt"];
+const FIELDS: readonly (keyof Input)[] = [
+  "id",
+  "environment",
+  "state",
+  "inputKind",
+  "referenceId",
+  "scanState",
+  "expiresAt",
+];
 
 /** `readAt`: the time of the API's response, in milliseconds since 1970. */
 export const describeInput = (input: Input, readAt?: number): Description => ({

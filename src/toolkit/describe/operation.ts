@@ -42,7 +42,7 @@ function advise({ id, state, operationType, failure, resultResourceId, originati
   }
 }
 
-const FIELDS = [
+const FIELDS: readonly (keyof Operation)[] = [
   "id",
   "environment",
   "state",

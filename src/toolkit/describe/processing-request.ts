@@ -63,7 +63,14 @@ function advise(request: ProcessingRequest, recipe: RecipeOffer["recipe"] | unde
   }
 }
 
-const FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode", "expiresAt"];
+const FIELDS: readonly (keyof ProcessingRequest)[] = [
+  "id",
+  "state",
+  "inputId",
+  "recipeVersionId",
+  "reasonCode",
+  "expiresAt",
+];
 
 /** Returns the function that describes a request with the recipe that it names. */
 export const describeRequestWith =
