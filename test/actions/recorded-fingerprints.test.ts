@@ -133,6 +133,11 @@ test("traits without a body field, or without the default of an optional one, do
   const incomplete: TraitsOf<typeof endpoint>["arguments"] = { amount };
   // @ts-expect-error `note` is optional: its default is needed.
   const withoutDefault: TraitsOf<typeof endpoint>["arguments"] = { amount, note: identifies() };
+  // @ts-expect-error The default is not a value of `note`.
+  const withOtherDefault: TraitsOf<typeof endpoint>["arguments"] = { amount, note: identifies({ default: 1 }) };
+  // @ts-expect-error `amount` is not a text: a note needs a reason.
+  const withoutReason: TraitsOf<typeof endpoint>["arguments"] = { amount: "note", note: "note" };
   const complete: TraitsOf<typeof endpoint>["arguments"] = { amount, note: identifies({ default: null }) };
-  expect([incomplete, withoutDefault, complete].map((each) => Object.keys(each).length)).toEqual([1, 2, 2]);
+  const each = [incomplete, withoutDefault, withOtherDefault, withoutReason, complete];
+  expect(each.map((roles) => Object.keys(roles).length)).toEqual([1, 2, 2, 2, 2]);
 });

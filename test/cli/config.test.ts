@@ -1,7 +1,8 @@
 // Tests each variable and flag: the values it accepts and refuses, and that a refusal never shows the value.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readConfig, UsageError } from "../../src/core/config.ts";
+import { COMMANDS, flagsOf } from "../../src/cli/commands.ts";
+import { listVariables, readConfig, UsageError } from "../../src/core/config.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { words } from "../support/words.ts";
@@ -35,6 +36,12 @@ const INVALID: readonly (readonly [name: string, values: readonly string[], take
   ["MIC_CONFIRM", ["always", "no"], "auto or never"],
   ["MIC_EMULATOR", ["yes", "2"], "1"],
   ["MIC_READ_ONLY", ["yes", "2"], "1"],
+  ["MIC_STATE_DIR", ["x", "."], "an absolute path"],
+  ["MIC_DOWNLOAD_DIR", ["x", "."], "an absolute path"],
+  ["MIC_JOURNAL_URL", ["mysql://h/db", "db"], "a postgres:// URL"],
+  ["MIC_ACTION_RETENTION_DAYS", ["0", "3651", "1.5"], "1 to 3650"],
+  ["MIC_TOOLS", ["get job", "GET_JOB", ","], "tool names"],
+  ["MIC_EXCLUDE_TOOLS", ["get job", "a,"], "tool names"],
   ["MIC_TOOLSETS", ["all", "jobs,geo", ",", "jobs,"], "geography, jobs"],
   ["MIC_LOG_LEVEL", ["loud", "WARN"], "debug, info, warn, error, silent"],
 ];
@@ -61,6 +68,17 @@ test.each(INVALID)("%s is refused with an invalid value, and an empty one counts
     expect(message).not.toContain(SECRET_VALUE);
   }
   expect(readConfig({ [name]: "" })).toEqual(readConfig({}));
+});
+
+test("each variable has invalid values here, and each flag of serve that sets a variable sets one of them", () => {
+  const variables = listVariables();
+  const tested = INVALID.map(([name]) => name);
+  expect(variables.filter((name) => !tested.includes(name))).toEqual([]);
+  const own = ["http", "teams", "host", "port", "no-token"];
+  const flags = flagsOf(COMMANDS.serve).flatMap(({ name }) => (own.includes(name) ? [] : [name]));
+  expect(variables).toEqual(
+    expect.arrayContaining(flags.map((name) => `MIC_${name.replaceAll("-", "_").toUpperCase()}`)),
+  );
 });
 
 test("an invalid variable or flag is a usage error of the program, which names the variable", async () => {

@@ -84,3 +84,25 @@ test("a query with an unknown, missing or repeated parameter is refused", {
       await expectRefused(row, { ...parts, query: query.join("&") }, "/query", query.join("&"));
   }
 });
+
+test("each optional parameter changes the answer of a list, and an answer repeats the fields of the body that it has", async () => {
+  for (const row of rows)
+    for (const place of [0, -1]) {
+      const parts = await createRequest(await exampleData(), row.id);
+      const optional = fieldsOf(row).filter(({ name, isOptional }) => isOptional && name !== "cursor");
+      const answerTo = async (changed: Parts) => JSON.parse((await service().call(row, { ...parts, ...changed })).text);
+      for (const { name, values } of optional.filter(({ location }) => location === "query")) {
+        const queries = values.accepts.map((value) => ({
+          query: Object.assign({}, parts.query, { [name]: String(value) }),
+        }));
+        const answers = new Set((await Promise.all(queries.map(answerTo))).map(({ data }) => JSON.stringify(data)));
+        if (queries.length > 1) expect(answers.size, `${row.id} ignores ${name}`).toBeGreaterThan(1);
+      }
+      if (row.method === "GET") continue;
+      const given = optional.map(({ name, values }) => [name, values.accepts.at(place)]);
+      const body = { ...toObject(parts.body), ...Object.fromEntries(given) };
+      const { data } = await answerTo({ body });
+      const repeated = Object.entries(body).filter(([name]) => name in data);
+      expect(data, row.id).toMatchObject(Object.fromEntries(repeated));
+    }
+});

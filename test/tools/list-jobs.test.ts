@@ -6,6 +6,7 @@ import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
 import { clientForTest, eagerTiming } from "../api-client/client.ts";
 import { job, problem } from "../contract/samples.ts";
 import { createRetryableJob } from "../emulator/work.ts";
+import { argumentsOf } from "../fields.ts";
 import { operations } from "../operations.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import { hourlyJobs, type ListedJob, listEveryJob, serveJobs } from "../support/job-list.ts";
@@ -110,6 +111,21 @@ describeLatestRevision((bench, revision) => {
     for (const { count, jobIds, more } of all.failures) expect(jobIds).toHaveLength(Math.min(5, count - more));
     expect(all.nextStep).toBeUndefined();
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
+  });
+
+  test("each filter leaves out jobs", async () => {
+    const { workspaceId, service } = bench();
+    const all = (await listEveryJob(service)).length;
+    const filters = argumentsOf(operations.listMicJobs).filter(
+      ({ name }) => !["workspaceId", "limit", "cursor", "view"].includes(name),
+    );
+    expect(filters.length).toBeGreaterThan(5);
+    for (const { name, values } of filters) {
+      const calls = values.accepts.map((value) => bench().ok("list_jobs", { workspaceId, [name]: value }));
+      const found = (await Promise.all(calls)).map(({ structured }) => Object.values(Found.parse(structured).counts));
+      const numbers = found.map((counts) => counts.reduce((sum, count) => sum + count, 0));
+      expect(Math.min(...numbers), `${name} leaves out no job`).toBeLessThan(all);
+    }
   });
 
   test.each([
@@ -421,7 +437,7 @@ test("a filtered read takes at most 20 s", async () => {
   const clockMs = () => Date.now() + requestedPages.length * SECONDS_A_PAGE * 1_000;
   const { service: api } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, clockMs } });
   const context = { signal: new AbortController().signal, deadlineAt: clockMs() + 45_000 };
-  const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
+  const wish = { workspaceId: "micws_1", filter: { states: ["FAILED" as const] }, isFull: false };
   const actions = { readHistory: async () => ({ actions: [] }) };
   const ports = { api, retries: createRetryCache(), actions };
   const found = await findJobs(wish, { ...context, ...ports, report: () => undefined });
