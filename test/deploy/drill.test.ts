@@ -366,7 +366,7 @@ testUnless(
     }
 
     // A new password: the second role acts as the first one, which keeps the tables.
-    const [secondRole = ""] = readBlocks("Upgrades");
+    const [secondRole = ""] = readBlocks("Keys and passwords");
     await type(secondRole, { MACHINE: one });
     const oldSettings = readFileSync(settings, "utf8");
     writeFileSync(settings, oldSettings.replaceAll("//mic:secret@", "//mic_2:secret@"));
