@@ -172,13 +172,16 @@ test("SQLite syncs each commit, and on macOS also flushes the disk's own cache",
 
 testUnless(
   posixMissing,
-  "opening a journal that other users can read makes it readable only by this user",
+  "a journal is readable only by this user: so is a new one, and opening a journal that other users can read makes it so",
   async () => {
-    const stateDir = await folderForTest();
-    await (await openSqlite(stateDir)).close();
-    const path = join(stateDir, FILE);
-    await chmod(path, 0o644);
+    const stateDir = join(await folderForTest(), "deep", "state");
+    const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+    const database = await openForTest(stateDir);
+    await openJournal(database, { owner: "one", now: Date.now });
+    expect(await modeOf(stateDir)).toBe("700");
+    for (const suffix of ["", "-wal", "-shm"]) expect(await modeOf(join(stateDir, FILE + suffix))).toBe("600");
+    await chmod(join(stateDir, FILE), 0o644);
     await openForTest(stateDir);
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await modeOf(join(stateDir, FILE))).toBe("600");
   },
 );

@@ -1,6 +1,6 @@
 // Tests a journal that cannot be used: actions are refused with advice, nothing is sent, and reads continue.
 import { execFileSync } from "node:child_process";
-import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -8,7 +8,7 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { answer, refusingBaseUrl, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { posixMissing, testUnless } from "../support/unless.ts";
+import { testUnless } from "../support/unless.ts";
 import { benchForTest } from "./bench.ts";
 
 const FILE = "actions.sqlite";
@@ -189,16 +189,4 @@ test("a read that concerns no action does not create a journal", async () => {
   stub.expect(answer(200, { data: [], meta: { requestId: "r-1" }, page: { nextCursor: null, hasMore: false } }));
   await server.call("list_jobs", { workspaceId: "micws_1" });
   await expect(stat(stateDir)).rejects.toThrow("ENOENT");
-});
-
-testUnless(posixMissing, "only the owner may read the journal: the folder is 0700, the files are 0600", async () => {
-  const stateDir = join(await folderForTest(), "deep", "state");
-  const { stub, server } = await startInProcess(stateDir);
-  await expectAccepted(stub, server);
-  const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
-  expect(await mode(stateDir)).toBe("700");
-  for (const suffix of ["", "-wal", "-shm"]) expect(await mode(join(stateDir, `${FILE}${suffix}`))).toBe("600");
-  await chmod(join(stateDir, FILE), 0o644);
-  await (await openSqlite(stateDir)).close();
-  expect(await mode(join(stateDir, FILE)), "also if others could read it").toBe("600");
 });

@@ -53,10 +53,7 @@ const offerText = (definition: string): string =>
 
 const jobText = JSON.stringify(enveloped(job));
 
-test("a success with a status other than the contract's is a violation, and a redirect is not followed", async ({
-  stub,
-  service,
-}) => {
+test("a success with a status other than the contract's is a violation", async ({ stub, service }) => {
   for (const [status, body] of [
     [201, ""],
     [202, enveloped(job)],
@@ -65,9 +62,6 @@ test("a success with a status other than the contract's is a violation, and a re
     [304, undefined],
   ] as const)
     expect(await readViolationFrom({ stub, service }, answer(status, body))).toContain(`HTTP status ${status}`);
-  const location = `${stub.baseUrl}/v1/mic/jobs/job-1`;
-  for (const status of [301, 302, 303, 307, 308])
-    expect(await readViolationFrom({ stub, service }, answer(status, undefined, { location }))).toContain("redirect");
 });
 
 const broken: readonly (readonly [string, unknown])[] = [

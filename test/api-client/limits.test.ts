@@ -90,12 +90,6 @@ test("a call sends nothing if it is canceled while the first request loads its d
   expect(stub.requests).toHaveLength(0);
 });
 
-test("a call sends nothing if it was canceled before it started", async ({ stub, service }) => {
-  const facts = await expectFailure(submitJob(service, createCallContext(10_000, AbortSignal.abort())));
-  expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
-  expect(stub.requests).toHaveLength(0);
-});
-
 test("a canceled call does not cancel the token request that other calls wait for", async ({ stub, service }) => {
   const client = new AbortController();
   stub.respond(() => completeAnswer);
@@ -122,26 +116,25 @@ test("connections stay within the limit for any number of calls", async ({ stub 
   expect(used.size).toBeGreaterThanOrEqual(CONNECTIONS - 1);
 });
 
-test.for([
-  ["its time is over", () => createCallContext(400)],
-  ["the client cancels it", () => createCallContext(10_000, AbortSignal.timeout(200))],
-] as const)(
-  "an action that waits for a free connection is not sent and changed nothing if %s",
-  async ([_, context], { stub }) => {
-    const { service, tokens } = clientForTest(stub.baseUrl, { connections: CONNECTIONS });
-    // Get the token before all connections are busy.
-    await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
-    stub.respond(() => neverAnswer);
-    const busy = new AbortController();
-    const readers = Array.from({ length: CONNECTIONS }, () =>
-      expectFailure(readJob(service, createCallContext(10_000, busy.signal))),
-    );
-    await expect.poll(() => stub.requests).toHaveLength(CONNECTIONS);
-    expect(await expectFailure(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
-    busy.abort();
-    await Promise.all(readers);
-    stub.respond(() => completeAnswer);
-    expect(await readJob(service)).toMatchObject({ attempts: 1 });
-    expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
-  },
-);
+test("an action that waits for a free connection is not sent and changed nothing if its time is over", async ({
+  stub,
+}) => {
+  const { service, tokens } = clientForTest(stub.baseUrl, { connections: CONNECTIONS });
+  // Get the token before all connections are busy.
+  await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
+  stub.respond(() => neverAnswer);
+  const busy = new AbortController();
+  const readers = Array.from({ length: CONNECTIONS }, () =>
+    expectFailure(readJob(service, createCallContext(10_000, busy.signal))),
+  );
+  await expect.poll(() => stub.requests).toHaveLength(CONNECTIONS);
+  expect(await expectFailure(submitJob(service, createCallContext(400)))).toMatchObject({
+    retryable: true,
+    sideEffect: "none",
+  });
+  busy.abort();
+  await Promise.all(readers);
+  stub.respond(() => completeAnswer);
+  expect(await readJob(service)).toMatchObject({ attempts: 1 });
+  expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
+});

@@ -97,14 +97,6 @@ for (const [cause, step] of [...passing, keyInProgress])
       expect(headers).toMatchObject({ "idempotency-key": KEY, "content-type": "application/json" });
   });
 
-test.for(lasting)("an action is not sent again after %s", async ([what, step], { stub, service }) => {
-  stub.expect(step);
-  // A redirect may come from something in between.
-  const sideEffect = what === "HTTP 302" ? "unknown" : "none";
-  expect(await expectFailure(submitJob(service))).toMatchObject({ sideEffect, idempotencyKey: KEY });
-  expect(stub.requests).toHaveLength(1);
-});
-
 const createFailure = (retryAfterSeconds?: number, status = 503): Failure =>
   new Failure({
     kind: status === 409 ? "conflict" : "upstream_unavailable",

@@ -108,28 +108,19 @@ test("the first use of a program part saves the compiled code of all parts again
   expect((await stat(file)).mtimeMs).toBeGreaterThan(mtimeMs);
 });
 
-test("a cached file that is cut at any KiB is deleted, and the program starts without it", async () => {
+test("a cached file that is cut, or that has a flipped bit, is deleted, and the program starts without it", async () => {
   const { run: runProgram, files, save } = await programForTest();
   const file = await save();
   const complete = await readFile(file);
   expect(complete.length).toBeGreaterThan(8 * 1024);
-  for (let bytes = 0; bytes < complete.length; bytes += 1024) {
-    await writeFile(file, complete.subarray(0, bytes));
-    expect(await runProgram(), `${bytes} bytes`).toBe("one");
-    expect(await files("main"), `${bytes} bytes`).toEqual([]);
-  }
-});
-
-test("a cached file with a flipped bit is deleted, and the program starts without it", async () => {
-  const { run: runProgram, files, save } = await programForTest();
-  const file = await save();
-  const complete = await readFile(file);
   for (let at = 0; at < complete.length; at += 997) {
-    const damaged = Buffer.from(complete);
-    damaged.writeUInt8(damaged.readUInt8(at) ^ (1 << (at % 8)), at);
-    await writeFile(file, damaged);
-    expect(await runProgram(), `byte ${at}`).toBe("one");
-    expect(await files("main"), `byte ${at}`).toEqual([]);
+    const flipped = Buffer.from(complete);
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (at % 8)), at);
+    for (const damaged of [complete.subarray(0, at), flipped]) {
+      await writeFile(file, damaged);
+      expect(await runProgram(), `byte ${at}`).toBe("one");
+      expect(await files("main"), `byte ${at}`).toEqual([]);
+    }
   }
 });
 

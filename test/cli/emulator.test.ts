@@ -9,7 +9,6 @@ import { start } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { listeningUrl } from "../support/free-port.ts";
-import { connectionForTest } from "../support/mcp.ts";
 import { refusingBaseUrl } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { posixMissing, testUnless } from "../support/unless.ts";
@@ -73,14 +72,6 @@ test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, an
   local.process.kill("SIGTERM");
   await local.exit;
   expect(local.stderr()).toBe("");
-});
-
-test("mic-mcp serve --emulator names its files in the instructions, and completes their names", async () => {
-  const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
-  const file = /(dev(?:sign)?file_\w{32}) lgd-districts\.csv \(divisions\)/;
-  const [, fileId] = file.exec(connection.instructions() ?? "") ?? [];
-  const prompt = { type: "ref/prompt", name: "run_job" } as const;
-  expect(await connection.complete(prompt, "referenceId", "LGD-dist")).toEqual([fileId]);
 });
 
 testUnless(

@@ -190,8 +190,6 @@ test.each([
   ["list_jobs", ["states=FAILS"], "Did you mean FAILED?"],
   ["list_jobs", ["states=[1"], "states must be a JSON list, or values separated by commas"],
   ["rank_divisions", ["lvl=state"], "Did you mean level?"],
-  ["list_jobs", ["--limits", "3"], "Did you mean --limit?"],
-  ["list_jobs", ["--jsn"], "Did you mean --json?"],
   ["list_jobs", ["--limit"], "--limit needs a value"],
   ["list_jobs", ["--limit", "--unretried"], "--limit needs a value"],
   ["get_job", ["1", "--jobId=2"], "jobId is specified twice"],

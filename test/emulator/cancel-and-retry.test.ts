@@ -20,8 +20,7 @@ const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state
 
 test("a cancellation creates an operation that ends a running job, which can be retried", {
   tags: ["4.2/cancel-job", "6/progress-by-reading", "9/if-match-current"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const { id } = await submitJob(service, FILE.succeeds);
   const running = last(await watchJob(service, id, (one) => statesOf(one)["REFINE"] === "RUNNING"));
   const { data: operation } = await service.ok(operations.cancelMicJob, cancelRequest(running));

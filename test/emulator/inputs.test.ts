@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, serviceForFile, serviceForTest, test } from "./service.ts";
+import { type Service, serviceForFile, test } from "./service.ts";
 import { createJobBody, FILE, fileId, findOneInputOffer, registerInput, runJobToEnd } from "./work.ts";
 
 const fileService = serviceForFile();
@@ -14,8 +14,7 @@ const readInput = async (service: Service, inputId: string) =>
 
 test("a file is scanned in five seconds and becomes READY, and until then no job can use it", {
   tags: ["4.2/input-reference-file", "3/input-state", "3/input-scan-state"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const input = await registerInput(service, FILE.waitsForScan);
   expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
   const body = createJobBody(service, await findOneInputOffer(service), input.id);
@@ -32,8 +31,7 @@ test("a file is scanned in five seconds and becomes READY, and until then no job
 
 test("acquisitions and dataset versions, including one that a job created, can be registered, each with its own kind", {
   tags: ["4.2/input-kind"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const { workspaceId, inputIds } = service.emulator;
   const inputs = await Promise.all(inputIds.map((id) => readInput(service, id)));
   const registered = inputs.filter(({ inputKind }) => inputKind !== "M4_FILE");

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { operations } from "../operations.ts";
-import { expectSuccess, type Service, serviceForTest, test } from "./service.ts";
+import { expectSuccess, type Service, test } from "./service.ts";
 import {
   createJobBody,
   FILE,
@@ -70,8 +70,7 @@ async function watchSubmittedJob(
 
 test("a job that succeeds passes through the nine stages in order, with increasing units", {
   tags: ["1/nine-stages-in-order", "6/progress-by-reading", "2.2/stage-completed-units", "7.2/failure-when-failed"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const readings = await watchSubmittedJob(service, FILE.succeeds);
   const done = last(readings);
   expect(done).toMatchObject({ state: "SUCCEEDED", failure: null, retryOfBatchId: null, reviewState: "NOT_REQUIRED" });
@@ -89,8 +88,7 @@ test("a job that succeeds passes through the nine stages in order, with increasi
 
 test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output", {
   tags: ["1/nine-stages-in-order", "2.2/recipe-stop-after-stage"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const stopStages = new Set<string>();
   for (const offer of await listOffers(service)) {
     const { stopAfterStage, inputs } = offer.recipe;
@@ -114,8 +112,7 @@ test("a job runs until the stage at which its recipe stops, the later stages are
 
 test("a failed job reports whether it can be retried, and its field errors", {
   tags: ["7.2/failure-when-failed", "2.2/problem-retryable", "2.2/problem-field-error"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   for (const [file, retryable, before, stage] of [
     [FILE.failsRetryably, true, "BLEND", "CHURN"],
     [FILE.failsForGood, false, "GATHER", "SIFT"],
@@ -129,8 +126,7 @@ test("a failed job reports whether it can be retried, and its field errors", {
 
 test("a job waits for review, is approved after a minute, and continues", {
   tags: ["3/job-review-state", "3/job-state"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const isWaiting = ({ state }: Job) => state === "WAITING_REVIEW";
   const waiting = last(await watchSubmittedJob(service, FILE.waitsForReview, isWaiting));
   expect(waiting.reviewState).toBe("PENDING");

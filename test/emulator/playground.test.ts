@@ -48,8 +48,7 @@ test("a body is refused, and credentials make no difference", {
 
 test("each endpoint's errors have the body of section 7.1", {
   tags: ["4.1/error-statuses", "7.1/denied", "7.1/upstream-unavailable", "7.1/upstream-status-preserved", "7.1/body"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   for (const status of [403, 502, 503, 500, 404])
     for (const operation of playgroundOperations) {
       // The document does not depend on an upstream.
@@ -91,8 +90,7 @@ async function expectRetryAfter(service: Service, headers: Record<string, string
 
 test("600 requests per minute are served over all endpoints; later ones get 429 until Retry-After, from any reported address", {
   tags: ["8/hard-rate", "8/reported-address-trusted", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   expect(await sendRequests(service, 600, from("203.0.113.5"))).toEqual({ 200: 600 });
   for (const path of paths) expectPlaygroundError(await service.send({ path }), 429, LIMITED);
   await expectRetryAfter(service);

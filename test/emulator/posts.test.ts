@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { operations, type PostId, postIds } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { expectProblem, valueAt } from "./http.ts";
-import { nextKey, type Parts, serviceForFile, serviceForTest, test } from "./service.ts";
+import { nextKey, type Parts, serviceForFile, test } from "./service.ts";
 import { createProcessingBody, FILE, findOneInputOffer, registerInput } from "./work.ts";
 
 const fileService = serviceForFile();
@@ -83,8 +83,7 @@ test("a body that conflicts with the service's data is refused with the field, a
 
 test("an expiresAt after the expiry of the file or the recipe is refused", {
   tags: ["4.2/processing-request-expires-within-approved"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const untilMs = Math.min(...[offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one)));
   service.clock.advance(untilMs - service.clock.now() - 3_600_000);

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, serviceForTest, test } from "./service.ts";
+import { type Service, test } from "./service.ts";
 import { createJobBody, createProcessingBody, FILE, findOneInputOffer, last, registerInput } from "./work.ts";
 
 async function prepare(service: Service) {
@@ -38,8 +38,7 @@ test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a 
     "2.2/processing-request-instants",
     "1/permission-reviewed-before-job",
   ],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const listJobs = async () => (await service.ok(operations.listMicJobs, service.inWorkspace({ limit: 100 }))).data;
   const before = (await listJobs()).map(({ id }) => id);
   const { body } = await prepare(service);
@@ -74,8 +73,7 @@ test("a permission is REVOKED when it expires", { tags: ["3/processing-request-s
 
 test("a job that needs a permission runs only after it was granted", {
   tags: ["1/permission-reviewed-before-job"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   const { offer, input, body: request } = await prepare(service);
   const { id } = await send(service, request);
   const body = createJobBody(service, offer, input.id);

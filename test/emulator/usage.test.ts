@@ -27,8 +27,7 @@ test("usage by MONTH is refused", { tags: ["4.2/usage-window", "2.2/usage-window
 
 test("the granted amount is the sum of used, reserved and remaining, and a capability is enabled or names its prerequisite", {
   tags: ["8/workspace-limits-as-data"],
-}, async () => {
-  const service = await serviceForTest();
+}, async ({ service }) => {
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const { buckets, observedAt, activatedAt, expiresAt, ...usage } = await readUsage(service, window);
     expect(usage.window).toBe(window);

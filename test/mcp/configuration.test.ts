@@ -152,10 +152,14 @@ test("a wrong secret is reported as unauthorized, with the setting to correct", 
   expect(error?.next).toContain("MIC_CLIENT_SECRET");
 });
 
-test("serve --emulator describes its own emulator in the instructions, and saves files to the platform's downloads folder", async () => {
+test("serve --emulator names its own files and completes their names, and saves to the platform's downloads folder", async () => {
   const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
   await expectConsistentInstructions(connection, "with an emulator");
-  const [referenceId] = /devfile_[0-9a-f]{32}/.exec(connection.instructions() ?? "") ?? [];
+  const file = /(dev(?:sign)?file_\w{32}) lgd-districts\.csv \(divisions\)/;
+  const [, referenceId = ""] = file.exec(connection.instructions() ?? "") ?? [];
+  expect(await connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", "LGD-dist")).toEqual([
+    referenceId,
+  ]);
   const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId });
   expect(registered.isError, registered.text).toBe(false);
   const { structured } = await connection.callTool("download_asset", { assetId: referenceId });

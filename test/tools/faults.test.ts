@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import type * as z from "zod/v4";
 import { toJsonSchema } from "../../src/contract/json.ts";
-import { isPost, type ListedOperation, operations, rows } from "../operations.ts";
+import { isPost, type ListedOperation, rows } from "../operations.ts";
 import type { Facts } from "../support/results.ts";
 import {
   type Args,
@@ -194,13 +194,4 @@ describeLatestRevision((bench, revision) => {
       if (isPost(row.id)) expect(await bench().service.countExecutions(key)).toBe(1);
     },
   );
-
-  test("a token that is refused twice is reported, and not renewed again", async () => {
-    const unauthorized = { kind: "status", status: 401 };
-    const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, [unauthorized, unauthorized]);
-    const failed = bench().expectFailure(result, "unauthorized");
-    expect(failed).toMatchObject(NOT_RETRIED);
-    expect(failed.next).toContain("mic-mcp doctor");
-    expect(statuses).toEqual([401, 401]);
-  });
 });

@@ -5,8 +5,8 @@ import { answer } from "../support/stub.ts";
 import { words } from "../support/words.ts";
 import { sessionForFile } from "./session.ts";
 
-const { capabilitySet, enveloped, job, jobList, micEnveloped, problem, processingRequest, recipeList, stage } = samples;
-const { usageSummary } = samples;
+const { capabilitySet, enveloped, job, jobList, micEnveloped, operation, problem } = samples;
+const { processingRequest, recipeList, stage, usageSummary } = samples;
 const session = sessionForFile();
 
 const withState = (resource: object, state: string) => ({
@@ -56,13 +56,15 @@ test("the server returns each state as the API states it, even after a later sta
     const { structured, text } = await connection.callTool("get_job", { jobId: job.id, view: "full" });
     expect(structured?.["data"], text).toMatchObject({ state, resourceVersion: 20 - at, stages });
   }
-  const requestId = processingRequest.id;
-  for (const [tool, args, resource, states] of [
-    ["get_file_processing_request", { requestId }, processingRequest, "REVOKED APPROVED REJECTED REVIEWABLE SUBMITTED"],
-    ["get_input", { inputId: "x" }, samples.input, "WITHDRAWN READY EXPIRED WAITING_SCAN QUARANTINED READY"],
+  const [requestId, wrap] = [processingRequest.id, micEnveloped];
+  const requestStates = "REVOKED APPROVED REJECTED REVIEWABLE SUBMITTED";
+  for (const [tool, args, resource, states, envelope] of [
+    ["get_file_processing_request", { requestId }, processingRequest, requestStates, wrap],
+    ["get_input", { inputId: "x" }, samples.input, "WITHDRAWN READY EXPIRED WAITING_SCAN QUARANTINED READY", wrap],
+    ["get_operation", { operationId: "x" }, operation, "CANCELLED QUEUED FAILED RUNNING SUCCEEDED QUEUED", enveloped],
   ] as const)
     for (const state of words(states)) {
-      stub.expect(answer(200, micEnveloped(withState(resource, state))));
+      stub.expect(answer(200, envelope(withState(resource, state))));
       const { structured } = await connection.callTool(tool, args);
       expect(structured?.["data"]).toMatchObject({ state });
     }

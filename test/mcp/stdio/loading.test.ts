@@ -56,13 +56,6 @@ test("a call sent before the program is loaded asks the user if the initialize l
   expect(stub.requests.map(({ method }) => method)).not.toContain("POST");
 });
 
-test("the end of stdin before the program is loaded ends the server with exit code 0", async () => {
-  const program = start(["serve"]);
-  program.process.stdin.end();
-  await expectCleanExit(program);
-  expect(program.stdout()).toBe("");
-});
-
 /** Writes a script for node's --require: the process sends itself the signal when it starts to load dist/main.js. */
 async function writeSignalScript(signal: NodeJS.Signals): Promise<string> {
   const file = join(await folderForTest(), "signal.cjs");
