@@ -1,5 +1,6 @@
 // Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
 import { UsageError } from "../core/config.ts";
+import { describeRemovedName } from "../core/removed-names.ts";
 import { TOOL_NAMES } from "../core/tool-names.ts";
 import {
   COMMANDS,
@@ -77,6 +78,8 @@ function parseCommand(argv: readonly string[]): { readonly name: CommandName; re
   const [first, ...args] = argv;
   if (first === undefined || first.startsWith("-")) return { name: "serve", args: argv };
   if (isCommandName(first)) return { name: first, args };
+  const removed = describeRemovedName(`mic-mcp ${first}`);
+  if (removed !== undefined) throw new UsageError(removed);
   const suggestion = didYouMean(first, commandNames, (name) => `mic-mcp ${name}`);
   throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${suggestion}`);
 }

@@ -17,6 +17,7 @@ import {
   wholeNumber,
 } from "./environment-variables.ts";
 import { homeFolder, stateFolder } from "./platform-folders.ts";
+import { describeRemovedName } from "./removed-names.ts";
 
 /** A wrong variable or flag, which is reported on stderr with exit code 2. */
 export class UsageError extends Error {
@@ -205,6 +206,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     ...settings,
     credentials: credentialsFrom({ clientId, clientSecrets }),
     /** Warnings for the start, one sentence each. */
-    warnings: unknown.map((name) => `${name} is not a variable of mic-mcp and has no effect.`),
+    warnings: unknown.map(
+      (name) => describeRemovedName(name) ?? `${name} is not a variable of mic-mcp and has no effect.`,
+    ),
   };
 }

@@ -87,10 +87,12 @@ function formatChoices({ enum: values }: JsonSchema): string | undefined {
   return Array.isArray(values) ? `must be ${joinWithOr(values.map(String))}` : undefined;
 }
 
+const LOCAL_DATE_TIME = /^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*$/i;
+
 /** Some fields accept only some date-times: then the issue says which. */
 function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string {
   if (typeof value !== "string" || parseDateTime(value) !== undefined) return message;
-  return "must be a date or a date-time, for example 2026-11-22T00:00:00Z";
+  return `${LOCAL_DATE_TIME.test(value) ? "needs a time zone" : "must be a date or a date-time"}, for example 2026-11-22T00:00:00Z`;
 }
 
 /** A rule about several arguments has its own message and code, although the one that it is about may be absent. */
@@ -106,6 +108,14 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
+/** The nearest way to what an argument would do that no tool has. */
+const OTHER_WAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  list_jobs: {
+    failureCode: 'states ["FAILED"] groups jobs by the code of their failure',
+    clientReference: "rows show it",
+  },
+};
+
 /** `given`: the object with the unknown arguments. Adds to `misnamed` each name that stands for an argument which is not given. */
 function unknownErrors(
   { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
@@ -118,13 +128,14 @@ function unknownErrors(
   return keys.slice(0, MAX_UNKNOWN).map((key) => {
     const targets = nearMissTargets(tool, key, known);
     const other = targets.find((each) => valueAt(given, [each]) !== undefined);
+    const way = new Map(Object.entries(OTHER_WAYS[tool] ?? {})).get(key);
     if (other === undefined && targets.length > 0) misnamed.add(key);
     const message =
       other !== undefined
         ? `unknown argument; remove it, because ${other} is also given`
         : targets.length > 0
           ? `unknown argument; use ${joinWithOr(targets)}`
-          : `unknown argument; known: ${known.join(", ")}`;
+          : `unknown argument; ${way === undefined ? "" : `${way}; `}known: ${known.join(", ")}`;
     return {
       pointer: jsonPointer([...path, excerpt(key, MAX_NAME)]),
       code: "UNKNOWN_ARGUMENT",

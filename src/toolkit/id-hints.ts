@@ -4,6 +4,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { ID_KINDS, idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
+import { countPart } from "../core/counts.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { join, say, type Text } from "../core/text.ts";
 
@@ -13,8 +14,12 @@ const MAX_HINTS = 3;
 const ASSET_OF_INPUT = say`Pass the input's referenceId, which get_input shows.`;
 
 function describeMisspelling(name: string, id: string, prefix: string): Text | undefined {
-  const isValid = prefixedId(prefix).safeParse(id).success;
-  return isValid ? undefined : say`${name} needs ${HEX_DIGITS} hex digits after ${prefix}.`;
+  const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
+  if (isValid(id)) return undefined;
+  const digits = id.startsWith(prefix) ? id.slice(prefix.length) : "";
+  return /^[0-9a-f]+$/.test(digits)
+    ? say`${name} has ${countPart(digits.length, "hex digit")} after ${prefix}, not ${HEX_DIGITS}.`
+    : say`${name} needs ${HEX_DIGITS} hex digits after ${prefix}.`;
 }
 
 interface Hint {

@@ -5,8 +5,8 @@ import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
-import { parseDateTime } from "../contract/scalars.ts";
-import { join, own, quoted, raw, say, type Text } from "../core/text.ts";
+import { formatUtc, parseDateTime } from "../contract/scalars.ts";
+import { join, json, own, quoted, raw, say, type Text } from "../core/text.ts";
 import { parseExactJson } from "./exact-json.ts";
 import type { ToolResult } from "./results.ts";
 
@@ -50,13 +50,20 @@ const STATE_NAMES: ReadonlySet<string> = new Set(["state", "states"]);
 /** A larger value requests as much as possible. Capping any other number would change the request. */
 const CAPPED_NAMES: ReadonlySet<string> = new Set(["limit", "perState", "waitSeconds"]);
 
+/** Date-times that the API accepts only in UTC, with at most six fractional digits. */
+const UTC_NAMES: ReadonlySet<string> = new Set(["expiresAt"]);
+
 const isIdName = (name: string): boolean => /Ids?$|^(?:port|files|recipeVersionHash)$/.test(name);
+
+/** An id as the API gives them, in any case. Ids of other forms may depend on case. */
+const USUAL_ID = /^(?:mic[a-z]+|dev(?:sign)?file)_[0-9a-f]{32}$/i;
 
 /** Trims an id, unless it contains whitespace: such a text is not a copied id. */
 const readId: Rule = (value, { name }) => {
   if (typeof value !== "string" || !isIdName(name)) return value;
   const trimmed = value.trim();
-  return /^\S+$/.test(trimmed) ? trimmed : value;
+  if (!/^\S+$/.test(trimmed)) return value;
+  return USUAL_ID.test(trimmed) ? trimmed.toLowerCase() : trimmed;
 };
 
 const extractId: Rule = (value, { name }) => {
@@ -71,6 +78,11 @@ const extractId: Rule = (value, { name }) => {
   }
 };
 
+/** "all", which is the same as no states. */
+const isAllStates = (name: string, value: unknown): boolean =>
+  STATE_NAMES.has(name) &&
+  /^\s*all\s*$/i.test(Array.isArray(value) && value.length === 1 ? String(value[0]) : String(value));
+
 /** Arguments that take an LGD code. */
 const PLACE_NAMES: ReadonlySet<string> = new Set([...STATE_NAMES, "name", "names"]);
 
@@ -82,38 +94,70 @@ const readPlace: Rule = (value, { name }) => {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : value;
 };
 
+/** Words for values of an enum that have one meaning only. */
+const ENUM_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  by: {
+    ...{ mandals: "mandalCount", tehsils: "mandalCount", taluks: "mandalCount", talukas: "mandalCount" },
+    districts: "districtCount",
+  },
+  order: { ascending: "asc", descending: "desc" },
+  retryMode: { resume: "SAFE_RESUME" },
+  states: { canceled: "CANCELLED" },
+};
+
 /** Accepts any case, and the plural: "districts". */
-const foldEnum: Rule = (value, { schema }) => {
+const foldEnum: Rule = (value, { name, schema, notes }) => {
   if (typeof value !== "string" || !Array.isArray(schema["enum"])) return value;
   const text = value.trim().toLowerCase();
   const isMeant = (option: unknown): boolean =>
     typeof option === "string" && [text, text.replace(/s$/, "")].includes(option.toLowerCase());
   const matches = schema["enum"].filter(isMeant);
-  return matches.length === 1 ? matches[0] : value;
+  if (matches.length === 1) return matches[0];
+  const meaning = new Map(Object.entries(ENUM_WORDS[name] ?? {})).get(text);
+  if (meaning === undefined) return value;
+  notes.push(say`${name} ${quoted(text)} was read as ${meaning}.`);
+  return meaning;
 };
 
 const DAY_MS = 86_400_000;
 const LOCAL_DATE_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?$/i;
 
-/** Returns the instant that a date means, in UTC. A filter also accepts a year, "today", "yesterday" and a time without an offset. */
+/** Returns the instant that a date means, in UTC. A filter also accepts "today", "yesterday" and a time without an offset. */
 function instantOf(text: string, isFilter: boolean): string | undefined {
   if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`;
   if (!isFilter) return undefined;
-  if (/^\d{4}$/.test(text)) return `${text}-01-01T00:00:00Z`;
   const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
   if (daysAgo >= 0) return `${new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10)}T00:00:00Z`;
   const [, date, time, seconds = ":00"] = LOCAL_DATE_TIME.exec(text) ?? [];
   return date === undefined ? undefined : `${date}T${time}${seconds}Z`;
 }
 
+const YEAR = /^\d{4}$/;
+/** Filters by time. */
 const TIME_FILTERS: ReadonlySet<string> = new Set(["createdSince", "createdBefore", "updatedSince"]);
+const isTimeFilter = (name: string): boolean => TIME_FILTERS.has(name);
+
+/** The year of a date, for a filter by year. */
+const readYear: Rule = (value, { name, notes }) => {
+  const [, year] = typeof value === "string" && isTimeFilter(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
+  if (year === undefined) return value;
+  notes.push(say`${name} ${quoted(String(value), MAX_NAME)} was read as the year ${year}.`);
+  return Number(year);
+};
 
 const readDate: Rule = (given, { name, schema, notes }) => {
-  if (schema["format"] !== "date-time" || (typeof given !== "string" && typeof given !== "number")) return given;
-  const text = String(given).trim();
-  const instant = instantOf(text, TIME_FILTERS.has(name));
-  if (instant === undefined) return parseDateTime(text) === undefined ? given : text;
-  if (parseDateTime(instant) === undefined) return given;
+  if (schema["format"] !== "date-time") return given;
+  const isYear = isTimeFilter(name) && YEAR.test(String(given).trim());
+  const value = isYear ? `${String(given).trim()}-01-01` : given;
+  if (typeof value !== "string") return given;
+  const text = value.trim();
+  const instant = instantOf(text, isTimeFilter(name));
+  if (instant === undefined) {
+    const micros = parseDateTime(text);
+    if (micros === undefined) return value;
+    return UTC_NAMES.has(name) && !text.endsWith("Z") ? formatUtc(micros) : text;
+  }
+  if (parseDateTime(instant) === undefined) return value;
   // A date-time may contain a space.
   notes.push(say`${name} ${raw(text)} was read as ${instant}.`);
   return instant;
@@ -144,12 +188,19 @@ const readObject: Rule = (value, { schema, notes }) => {
   return isJsonObject(schema["properties"]) ? toExactObject(object, schema, notes) : object;
 };
 
-/** The inputs of run_job as ids of files or inputs. */
+/** The inputs of run_job as ids of files or inputs, or as an object with the id for each port. */
 function readPorts(value: unknown, { schema }: Field): unknown {
   const properties = schemaOf(schemaOf(schema["items"])["properties"]);
+  if (!Object.hasOwn(properties, "port") || !Object.hasOwn(properties, "referenceId")) return value;
   const ids = Array.isArray(value) ? value : [value];
-  const isListOfIds = Object.hasOwn(properties, "referenceId") && ids.every((id) => isFileId(id) || isInputId(id));
-  return isListOfIds ? ids.map((id) => ({ [isInputId(id) ? "inputId" : "referenceId"]: id })) : value;
+  if (ids.every((id) => isFileId(id) || isInputId(id)))
+    return ids.map((id) => ({ [isInputId(id) ? "inputId" : "referenceId"]: id }));
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value);
+  const isPort = ([name, id]: readonly [string, unknown]): boolean =>
+    typeof id === "string" && !Object.hasOwn(properties, name) && !Object.hasOwn(ALIASES, name);
+  if (entries.length === 0 || !entries.every(isPort)) return value;
+  return entries.map(([port, id]) => ({ port, [isInputId(id) ? "inputId" : "referenceId"]: id }));
 }
 
 /** A repeated id means one thing: no file runs twice. */
@@ -160,11 +211,21 @@ function removeRepeatedIds(items: readonly unknown[], { name, notes }: Field): r
   return unique;
 }
 
+/** "FAILED, PAUSED" as a list, if the values are listed. Only the geography can tell "AP, TG" from the name of one state. */
+function splitValues(value: unknown, { name, schema, notes }: Field): unknown {
+  const [text, ...others] = Array.isArray(value) ? value : [value];
+  const isText = typeof text === "string" && others.length === 0 && !text.trimStart().startsWith("[");
+  if (!isText || !text.includes(",") || schemaOf(schema["items"])["enum"] === undefined) return value;
+  const values = text.split(",").map((each) => each.trim());
+  notes.push(say`${name} ${quoted(text, MAX_NAME)} was read as ${json(values)}.`);
+  return values;
+}
+
 /** A list, a list as a JSON text, or its only item. Other texts are not split: "Lucknow, UP" is one name. */
 const readList: Rule = (given, field) => {
   const { name, schema, notes } = field;
   const items = { name, schema: schemaOf(schema["items"]), notes };
-  const value = readPorts(given, field);
+  const value = splitValues(readPorts(given, field), field);
   const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
   const list = isJsonText ? parseExactJson(value) : value;
   if (Array.isArray(list))
@@ -180,7 +241,7 @@ const readList: Rule = (given, field) => {
 /** The table of rules, by the type that the listed schema has. Each rule gets the result of the rule before it. */
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   string: [readId, extractId, readPlace, foldEnum, readDate],
-  integer: [readNumber, cap],
+  integer: [readNumber, readYear, cap],
   number: [readNumber, cap],
   boolean: [readBoolean],
   array: [readList],
@@ -231,9 +292,12 @@ function toExactObject(
   acceptsNull: (name: string) => boolean = () => false,
 ): Arguments {
   const properties = schemaOf(schema["properties"]);
+  const { required: requiredNames } = schema;
+  const isOptional = (name: string): boolean => !Array.isArray(requiredNames) || !requiredNames.includes(name);
   const isGiven = ([name, value]: readonly [string, unknown]): boolean =>
-    (value !== undefined && (value !== null || acceptsNull(name))) ||
-    !Object.hasOwn(properties, exactName(name, value, properties));
+    !(isAllStates(name, value) && isOptional(name)) &&
+    ((value !== undefined && (value !== null || acceptsNull(name))) ||
+      !Object.hasOwn(properties, exactName(name, value, properties)));
   const entries = Object.entries(given).filter(isGiven);
   const names = new Set(entries.map(([name]) => name));
   const exact = Object.fromEntries(

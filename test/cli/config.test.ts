@@ -136,6 +136,11 @@ test("valid values of all variables are accepted", () => {
   });
 });
 
+test("a variable that was removed is reported with what replaces it", () => {
+  const { warnings } = readConfig({ HOME: "/home/x", MIC_HTTP_MAX_SESSIONS: "5" });
+  expect(warnings).toEqual([expect.stringMatching(/^MIC_HTTP_MAX_SESSIONS was removed\. .* at most 100 sessions/)]);
+});
+
 test("all invalid variables are reported together", () => {
   const message = refusalOf({ MIC_LOG_LEVEL: "loud", MIC_CONFIRM: "no" });
   expect(message).toContain("MIC_LOG_LEVEL");

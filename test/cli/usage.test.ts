@@ -83,6 +83,9 @@ test.each(["--version", "-v", "version", "demo --version"])("%s prints the packa
 
 test.each([
   [["frobnicate"], '"frobnicate" is not a command'],
+  [["status", "--json"], "mic-mcp status was removed. Run mic-mcp doctor"],
+  [["migrate"], "mic-mcp migrate was removed. Run mic-mcp teams migrate."],
+  [["geography", "warm"], "mic-mcp geography was removed. Lists are loaded when a call needs them"],
   [["logn"], "Did you mean mic-mcp login?"],
   [["serve", "extra"], "extra"],
   [["--frobnicate"], "no flag --frobnicate"],

@@ -15,6 +15,7 @@ type Forms = readonly [tool: string, argument: string, exact: unknown, ...forms:
 
 const jobs = "https://api.example.org/v1/mic/jobs";
 const recipe = `micrecipev_${"0".repeat(32)}`;
+const usualId = `micjob_${"a".repeat(32)}`;
 const file = "devfile_0";
 const bindings = [{ port: "p", inputId: "micinput_1" }];
 const values = { year: 2026, deep: { list: ["1", " a ", null] } };
@@ -27,7 +28,8 @@ const unretried = { unretried: false };
 const forms: readonly Forms[] = [
   ["get_job", "jobId", "micjob_1", " micjob_1 ", "micjob_1\n", "\u00a0micjob_1"],
   ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
-  ["wait_for_jobs", "jobIds", ["a"], ["a", " a"]],
+  ["get_job", "jobId", usualId, usualId.toUpperCase()],
+  ["wait_for_jobs", "jobIds", [usualId], [usualId, usualId.toUpperCase()]],
   ["get_job", "jobId", "9.a:b-c", "mic://jobs/9.a%3Ab-c"],
   ["get_job", "waitSeconds", 45, "45", " 45 ", 60, "60", 10 ** 15],
   ["get_job", "view", "full", "FULL", " Full\t"],
@@ -45,9 +47,11 @@ const forms: readonly Forms[] = [
   ["list_jobs", "createdBefore", "2026-11-22T00:00:00Z", "2026-11-22"],
   ["list_jobs", "updatedSince", "2020-01-01T00:00:00Z", 2020],
   ["list_jobs", "recipeVersionId", recipe, `mic://recipes/${recipe}`],
-  ["rank_divisions", "createdSince", 2020, "2020"],
+  ["rank_divisions", "createdSince", 2020, "2020", "2020-05-01", "2020-05-01T10:00:00Z"],
   ["retry_jobs", "createdSince", "2020-01-01T00:00:00Z", 2020],
-  ["rank_divisions", "order", "desc", "DESC"],
+  ["rank_divisions", "order", "desc", "descending", "DESC"],
+  ["rank_divisions", "order", "asc", "Ascending"],
+  ["list_jobs", "states", ["CANCELLED"], "CANCELED", ["canceled"]],
   ["list_jobs", "createdSince", "2026-11-22T09:30:00Z", "2026-11-22T09:30:00", "2026-11-22 09:30"],
   ["list_jobs", "createdSince", "2026-11-22T05:30:00+05:30", " 2026-11-22T05:30:00+05:30"],
   ["list_actions", "state", "unknown", " unknown", "UNKNOWN"],
@@ -58,14 +62,16 @@ const forms: readonly Forms[] = [
   ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
   ["find_district", "name", "490", 490],
   ["find_district", "names", ["490", "Pune"], [490, "Pune"]],
-  ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT"],
+  ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT", "tehsils", "Taluks", "mandals"],
   ["rank_divisions", "level", "district", "districts"],
   ["rank_divisions", "level", "state", "States"],
-  ["run_job", "inputs", [{ port: "p", referenceId: file }], [{ port: "p", fileId: file }]],
+  ["run_job", "inputs", [{ port: "p", referenceId: file }], { p: file }, [{ port: "p", fileId: file }]],
+  ["run_job", "inputs", [{ port: "p", inputId: "micinput_1" }], { p: "micinput_1" }],
   ["run_job", "inputs", [{ referenceId: file }], file, [file]],
   ["run_job", "inputs", [{ inputId: "micinput_1" }, { referenceId: file }], ["micinput_1", file]],
   ["run_jobs", "files", [file], [file, ` ${file}`], file],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
+  ["list_jobs", "states", ["FAILED", "PAUSED"], "failed, PAUSED"],
   ["rank_divisions", "min", 1, "1"],
   ["save_table", "source", "list_districts", "LIST_DISTRICTS"],
   ["save_table", "arguments", { state: "GA" }, '{"state":"GA"}'],
@@ -73,8 +79,9 @@ const forms: readonly Forms[] = [
   ["submit_job", "inputBindings", bindings, JSON.stringify(bindings), bindings[0], [JSON.stringify(bindings[0])]],
   ["submit_job", "inputBindings", bindings, [{ port: " p", inputId: "mic://inputs/micinput_1" }]],
   ["submit_job", "parameterValues", values, JSON.stringify(values)],
-  ["retry_job", "retryMode", "SAFE_RESUME", "safe_resume"],
+  ["retry_job", "retryMode", "SAFE_RESUME", "safe_resume", "resume"],
   ["register_input", "inputKind", "M4_FILE", "m4_file"],
+  ["request_file_processing", "expiresAt", "2026-11-20T04:30:00.5Z", "2026-11-20T10:00:00.5+05:30"],
 ];
 
 describe("argument forms", () => {
@@ -99,6 +106,11 @@ describe("argument forms", () => {
     ["wait_for_jobs", { ids: ["micjob_1", "micjob_2"] }, { jobIds: ["micjob_1", "micjob_2"] }],
     ["list_jobs", none("limit", "cursor", "states", "createdSince", "unretried", "view"), {}],
     ["find_district", none("names", "state", "limit", "waitSeconds"), {}],
+    ["rank_divisions", { states: "all" }, {}],
+    ["rank_divisions", { states: ["All"] }, {}],
+    ["find_district", { state: "ALL" }, {}],
+    ["list_jobs", { states: "all" }, {}],
+    ["list_districts", { state: "all" }, { state: "all" }],
     ["submit_job", none("clientReference", "idempotencyKey"), { clientReference: null }],
     ["list_jobs", { cursor: "", states: [], createdSince: "", view: "", workspaceId: "", unretried: false }, unretried],
     ["list_jobs", { limit: 0, states: ["null"], status: "", since: [], unretried: false }, unretried],
@@ -252,6 +264,7 @@ const refused: readonly Refused[] = [
   ["find_district", {}, noName, { name: "Pune" }],
   ["find_district", { town: "Pune" }, /^\/town: unknown argument; known: name, names, /, { name: "Pune" }],
   ["list_jobs", { recipe: "x" }, /^\/recipeVersionId: must be micrecipev_ followed by/, { recipe }],
+  ["list_jobs", { failureCode: "x" }, /^\/failureCode: .* states \["FAILED"\] groups jobs by .*; known: /, {}],
   ["list_jobs", { state: "BROKEN" }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
   ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
@@ -346,7 +359,7 @@ describeLatestRevision((bench) => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const { inputId } = await bench().argumentsFor("getMicPublicInput");
     const hints: readonly (readonly [string, Args, RegExp, RegExp])[] = [
-      ["get_job", { jobId: String(jobId).slice(0, -1) }, / jobId needs 32 hex digits after micjob_\.$/, /^Check/],
+      ["get_job", { jobId: String(jobId).slice(0, -1) }, / jobId has 31 hex digits after micjob_, not 32\.$/, /^Check/],
       [
         "get_job",
         { jobId: String(jobId).slice("micjob_".length) },
