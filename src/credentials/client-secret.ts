@@ -1,15 +1,18 @@
 // Reads the client secret from a file or from another program, so that no client's configuration contains it.
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { promisify } from "node:util";
+import * as z from "zod/v4";
 import type { SecretSource } from "../core/config.ts";
 import { withoutMicVariables } from "../core/environment-variables.ts";
-import { errorCode, errorMessage, type Failure, notConfigured } from "../core/failure.ts";
+import { errorCode, type Failure, notConfigured } from "../core/failure.ts";
 import { ask, quoted, raw, say, type Text } from "../core/text.ts";
 
 /** The program may ask the user for a password, but a call must not wait for it longer than clients do. */
 const COMMAND_LIMIT_MS = 20_000;
 const MAX_BYTES = 8_192;
+const execute = promisify(execFile);
 
 /** `fix`: a sentence without its period (default: to correct the variable). */
 const unreadable = (variable: string, reason: Text, fix: Text = say`${ask("Correct")} ${variable}`): Failure =>
@@ -47,47 +50,38 @@ async function readSecretFile(path: string): Promise<string> {
   }
 }
 
+const ExitError = z.object({
+  code: z.union([z.number(), z.string()]).nullish(),
+  signal: z.string().nullish(),
+  killed: z.boolean().optional(),
+});
+
+/** Completes "the program …" with the reason for which it returned no secret. */
+function describeExit(error: unknown): Text {
+  const { code, signal, killed } = ExitError.parse(error);
+  if (code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return say`printed more than ${MAX_BYTES} bytes`;
+  if (killed) return say`did not end within ${COMMAND_LIMIT_MS / 1_000} s`;
+  if (typeof code === "string") return say`cannot be started (${raw(code)})`;
+  return say`ended with ${signal ?? say`exit code ${String(code)}`}`;
+}
+
 /** Runs the program without a shell. Its output is never logged, and not part of any error. */
-function runSecretCommand([program = "", ...args]: readonly string[]): Promise<string> {
+async function runSecretCommand([program = "", ...args]: readonly string[]): Promise<string> {
   const variable = "MIC_CLIENT_SECRET_COMMAND";
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      env: withoutMicVariables(process.env),
-      stdio: ["ignore", "pipe", "ignore"],
-      windowsHide: true,
-    });
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    function fail(reason: Text): void {
-      clearTimeout(timer);
-      child.kill("SIGKILL");
-      // A process that the program started may keep the pipe open.
-      child.stdout.destroy();
-      reject(
-        unreadable(
-          variable,
-          say`${quoted(program)} ${reason}`,
-          say`${ask("Run")} the command in a terminal, or correct ${variable}`,
-        ),
-      );
-    }
-    const timer = setTimeout(() => fail(say`did not end within ${COMMAND_LIMIT_MS / 1_000} s`), COMMAND_LIMIT_MS);
-    child.stdout.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > MAX_BYTES) fail(say`printed more than ${MAX_BYTES} bytes`);
-      else chunks.push(chunk);
-    });
-    child.once("error", (error) => fail(say`cannot be started (${raw(errorCode(error) || errorMessage(error))})`));
-    child.once("close", (code, signal) => {
-      if (code !== 0) return fail(say`ended with ${signal ?? say`exit code ${String(code)}`}`);
-      clearTimeout(timer);
-      try {
-        resolve(checkSecret(Buffer.concat(chunks), variable));
-      } catch (error) {
-        reject(error);
-      }
-    });
+  const running = execute(program, args, {
+    env: withoutMicVariables(process.env),
+    encoding: "buffer",
+    maxBuffer: MAX_BYTES,
+    timeout: COMMAND_LIMIT_MS,
+    killSignal: "SIGKILL",
+    windowsHide: true,
   });
+  running.child.stdin?.end();
+  const { stdout } = await running.catch((error: unknown) => {
+    const fix = say`${ask("Run")} the command in a terminal, or correct ${variable}`;
+    throw unreadable(variable, say`${quoted(program)} ${describeExit(error)}`, fix);
+  });
+  return checkSecret(stdout, variable);
 }
 
 export const readClientSecret = (source: SecretSource): Promise<string> =>
