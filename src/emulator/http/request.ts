@@ -72,19 +72,10 @@ function decodeHeader(latin1: string): string {
   return isUtf8(bytes) ? bytes.toString() : latin1;
 }
 
-function readHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const headers = new Map<string, string[]>();
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]?.toLowerCase() ?? "";
-    const values = headers.get(name) ?? [];
-    values.push(decodeHeader(rawHeaders[index + 1] ?? ""));
-    headers.set(name, values);
-  }
-  return headers;
-}
-
 export async function readRequest(incoming: IncomingMessage): Promise<HttpRequest | undefined> {
-  const headers = readHeaders(incoming.rawHeaders);
+  const headers = new Map(
+    Object.entries(incoming.headersDistinct).map(([name, values = []]) => [name, values.map(decodeHeader)]),
+  );
   const body = await readBody(incoming, MAX_BODY_BYTES);
   if (body === undefined) return undefined;
   return {
