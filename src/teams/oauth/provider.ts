@@ -68,28 +68,15 @@ function metadataUrls(issuer: string): readonly string[] {
   ];
 }
 
-function toBodyBuffer(body: RequestInit["body"]): Buffer | undefined {
-  if (body === undefined || body === null) return undefined;
-  if (typeof body === "string" || body instanceof URLSearchParams) return Buffer.from(body.toString());
-  throw new TypeError("the body of a request to the identity provider must be text or absent");
-}
-
 export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions) {
   let readAtMs = 0;
   let cachedMetadata: ProviderMetadata | undefined;
 
-  /** Like the global `fetch`, through this program's transport: with proxies, a timeout of 5 s and a limit of 1 MiB. */
+  /** Like a GET of the global `fetch`, through this program's transport: with proxies, a timeout of 5 s and a limit of 1 MiB. */
   async function fetch(target: string, init: RequestInit = {}): Promise<Response> {
     const { origin, pathname, search } = new URL(target);
-    const body = toBodyBuffer(init.body);
     const answer = await transport.exchange(
-      {
-        method: init.method === "POST" ? "POST" : "GET",
-        origin,
-        path: pathname + search,
-        headers: Object.fromEntries(new Headers(init.headers)),
-        body,
-      },
+      { method: "GET", origin, path: pathname + search, headers: Object.fromEntries(new Headers(init.headers)) },
       { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal: init.signal ?? new AbortController().signal },
     );
     const { status, headers } = answer;
