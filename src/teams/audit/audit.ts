@@ -22,9 +22,7 @@ export function createAudit(database: Pick<Database, "query">, log: Pick<Log, "w
   return {
     /** Never throws. */
     write(auditor: Auditor, event: AuditEvent): void {
-      // Read now, because the request may have ended when the row is written.
-      const traceId = auditor.traceId?.();
-      const row = writeRow({ ...auditor, traceId: () => traceId }, event).finally(() => pendingWrites.delete(row));
+      const row = writeRow(auditor, event).finally(() => pendingWrites.delete(row));
       pendingWrites.add(row);
     },
     /** Resolves when each row was written or has failed. */

@@ -38,20 +38,24 @@ export const AUDIT_TABLES: readonly string[] = [
 const COLUMNS = "at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
 
 /**
- * Returns one statement that resolves an action and inserts its audit row, so that neither is written without the other. `resolve`
- * returns the complete row that it resolves.
+ * Returns a function that makes one statement from the one that resolves an action and returns its row: it also inserts the audit row, so
+ * that neither is written without the other. The trace id is that of the current call.
  */
-export function auditResolution({ sql, values }: Statement, { caller, team, client, traceId }: Auditor): Statement {
-  const parameter = (at: number): string => `CAST($${values.length + at} AS TEXT)`;
-  return {
-    sql: `WITH resolved AS (${sql}), audited AS (
+export function auditResolution({ caller, team, client, traceId }: Auditor): (resolve: Statement) => Statement {
+  const auditor = [caller, team, client, traceId?.() ?? null];
+  return ({ sql, values }) => {
+    const parameter = (at: number): string => `CAST($${values.length + at} AS TEXT)`;
+    return {
+      sql: `WITH resolved AS (${sql}), audited AS (
         INSERT INTO audit (${COLUMNS})
         SELECT updated_at, 'action', ${parameter(1)}, ${parameter(2)}, ${parameter(3)}, tool, key, resource_id, state, ${parameter(4)} FROM resolved)
       SELECT * FROM resolved`,
-    values: [...values, caller, team, client, traceId?.() ?? null],
+      values: [...values, ...auditor],
+    };
   };
 }
 
+/** The trace id is that of the current call, also if the row is written after its end. */
 export async function insertAuditEvent(
   { query }: Pick<Database, "query">,
   { caller, team, client, traceId }: Auditor,

@@ -31,10 +31,7 @@ const createUpstreamKeyMapper =
 /** Writes the audit row of each action. `begin`: see ActionObserver. */
 export const createActionObserver = (auditor: Auditor, begin: ActionObserver["begin"]): ActionObserver => ({
   begin,
-  end() {
-    const traceId = auditor.traceId?.();
-    return (resolve) => auditResolution(resolve, { ...auditor, traceId: () => traceId });
-  },
+  end: () => auditResolution(auditor),
 });
 
 interface CallerActionsOptions extends Omit<ActionCallerOptions, "listedServiceName" | "upstreamKey"> {
