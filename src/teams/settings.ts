@@ -122,12 +122,8 @@ const SIGN_IN = {
   MIC_AUTH_ISSUER: "the identity provider whose tokens are accepted, such as https://login.example.org",
 };
 
-/** Throws one UsageError that reports all errors. */
-function readEnvironment(
-  environment: NodeJS.ProcessEnv,
-  needed: Readonly<Record<string, string>>,
-  findFurtherErrors: (values: Values) => readonly string[],
-) {
+/** `host`: undefined if the server does not listen. Throws one UsageError that reports all errors. */
+function readEnvironment(environment: NodeJS.ProcessEnv, needed: Readonly<Record<string, string>>, host?: string) {
   const given = pickMicVariables(environment);
   const {
     values,
@@ -149,7 +145,11 @@ function readEnvironment(
   const { keyFile, ...settings } = values;
   const secretKeys = collectError(() => readKeys(keyFile));
   const caFiles = listCaFiles(environment, values.database.urls);
-  errors.push(...valueErrors, ...findMisplacedVariables(given), ...findFurtherErrors(values));
+  errors.push(...valueErrors, ...findMisplacedVariables(given));
+  if (host !== undefined && !isLoopbackHost(host) && !values.isTrustedProxy)
+    errors.push(
+      `MIC_TRUST_PROXY is missing: with --host ${host}, plain HTTP is accepted only from a load balancer that terminates TLS. Set MIC_TRUST_PROXY to its addresses.`,
+    );
   errors.push(...caFiles.flatMap((file) => findReadError(file) ?? []));
   const shared = unknown.filter((name) => !(name in REPLACED_VARIABLES) && !IGNORED_VARIABLES.includes(name));
   const config = collectError(() =>
@@ -176,20 +176,14 @@ function readEnvironment(
 
 /** Reads the settings of the commands that manage a deployment. Throws UsageError, which names every wrong variable and its fix. */
 export const readStoreSettings = (environment: NodeJS.ProcessEnv): StoreSettings =>
-  readEnvironment(environment, DATABASE, () => []);
+  readEnvironment(environment, DATABASE);
 
 const UNTRUSTED_LOCAL_PROXY =
   "MIC_TRUST_PROXY does not contain 127.0.0.1, so the X-Forwarded-* headers of a load balancer on this machine are ignored.";
 
 /** `host`: undefined if the server does not listen. Throws UsageError, which names every wrong variable and its fix. */
 export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string) {
-  const settings = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, ({ isTrustedProxy }) => [
-    ...(host === undefined || isLoopbackHost(host) || isTrustedProxy
-      ? []
-      : [
-          `MIC_TRUST_PROXY is missing: with --host ${host}, plain HTTP is accepted only from a load balancer that terminates TLS. Set MIC_TRUST_PROXY to its addresses.`,
-        ]),
-  ]);
+  const settings = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, host);
   const { config, publicOrigin: origin, isTrustedProxy } = settings;
   const hasForeignProxy =
     host !== undefined && isLoopbackHost(host) && origin.startsWith("https:") && !isTrustedProxy?.("127.0.0.1");
