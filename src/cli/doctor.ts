@@ -6,8 +6,7 @@ import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { offeredTools } from "../mcp/tools/offered-tools.ts";
 import { openBackend } from "./backend.ts";
-import { checkClients } from "./check-clients.ts";
-import { checkOtherJournals } from "./check-other-journals.ts";
+import { checkClients, checkOtherJournals } from "./check-clients.ts";
 import {
   type Check,
   checkBaseUrl,

@@ -60,10 +60,12 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
   return await withJournal(config, false, async () => true).catch(() => false);
 }
 
+/** Returns `none` if there is no journal. */
 const readExistingJournal = async <T>(
   config: JournalConfig,
-  read: (journal: Journal) => Promise<readonly T[]>,
-): Promise<readonly T[]> => ((await hasJournal(config)) ? await withJournal(config, false, read) : []);
+  none: T,
+  read: (journal: Journal) => Promise<T>,
+): Promise<T> => ((await hasJournal(config)) ? await withJournal(config, false, read) : none);
 
 /** Returns the status of the journal; before it exists, tests the engine in a temporary folder. Throws Failure if it cannot be used. */
 export async function inspectJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
@@ -79,19 +81,15 @@ export async function inspectJournal(config: Config, journal: JournalHandle): Pr
 }
 
 /** Returns the number of actions in this journal that `mic-mcp resolve` would resolve. Never throws: 0 if the journal cannot be read. */
-export async function countUnresolvedIn(config: JournalConfig): Promise<number> {
-  const counts = await readExistingJournal(config, async (journal) => [await journal.countUnresolved()]).catch(
-    () => [],
-  );
-  return counts.reduce((sum, { unknown }) => sum + unknown, 0);
-}
+export const countUnresolvedIn = (config: JournalConfig): Promise<number> =>
+  readExistingJournal(config, 0, async (journal) => (await journal.countUnresolved()).unknown).catch(() => 0);
 
 /** Only the client of an action can resolve it. Never throws: returns no warnings if the journal cannot be read. */
 export async function warnOfOtherClientsActions(
   config: JournalConfig,
   login: { readonly baseUrl: string; readonly clientId: string },
 ): Promise<readonly string[]> {
-  const counts = await readExistingJournal(config, (journal) => journal.countUnresolvedByClient()).catch(() => []);
+  const counts = await readExistingJournal(config, [], (journal) => journal.countUnresolvedByClient()).catch(() => []);
   return counts.flatMap(({ baseUrl, clientId, count }) => {
     if (baseUrl === login.baseUrl && clientId === login.clientId) return [];
     const [actions, them] = count === 1 ? ["action is", "it"] : ["actions are", "them"];
@@ -102,7 +100,7 @@ export async function warnOfOtherClientsActions(
 const RECENT_JOBS = 20;
 
 export const readRecentJobs = (config: JournalConfig): Promise<readonly string[]> =>
-  readExistingJournal(config, (journal) => journal.listRecentJobs(RECENT_JOBS));
+  readExistingJournal(config, [], (journal) => journal.listRecentJobs(RECENT_JOBS));
 
 export function formatJournalStatus({ engine, location, inProgress, unknown = 0 }: JournalStatus): string {
   const where = `${engine}, ${location}`;
