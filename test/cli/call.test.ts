@@ -139,17 +139,6 @@ test("a call whose stdout is closed completes, and the same command then returns
   expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
 });
 
-testUnless(posixMissing, "Ctrl-C ends a call, and an unknown outcome is printed with its key", async () => {
-  const user = await userForTest();
-  await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
-  const program = user.startCommand("call", ...user.registration(FILE.succeeds));
-  await expect.poll(async () => (await user.executions("createMicPublicInput")).size).toBe(1);
-  program.process.kill("SIGINT");
-  expect(await program.exit).toEqual({ code: 1, signal: null });
-  expect(program.stderr()).toContain(await user.keyOf("createMicPublicInput"));
-  expect(program.stdout()).toBe("");
-});
-
 test("a destructive call needs --yes without a terminal", async () => {
   const user = await userForTest(60_000);
   const jobId = await user.job(FILE.succeeds);

@@ -1,6 +1,8 @@
 // Tests the exit codes of calls that start, retry or wait for jobs (docs/use/automate-retries.md, "Exit codes").
+
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { stubEnv } from "../api-client/client.ts";
 import { job, problem } from "../contract/samples.ts";
 import { createJobBody, FILE, findOneInputOffer } from "../emulator/work.ts";
 import { runInProcess } from "../support/command.ts";
@@ -133,21 +135,11 @@ test.each([
   ["a retry that succeeded", 0, ["SUCCEEDED"]],
 ])("retry_jobs with createdSince that finds only %s exits with %i", async (_, expected, states) => {
   const stub = await stubForTest();
-  const failed = {
-    ...job,
-    id: "job-0",
-    retryOfBatchId: null,
-    state: "FAILED",
-    failure: { ...problem, retryable: true },
-  };
+  const failure = { ...problem, retryable: true };
+  const failed = { ...job, id: "job-0", retryOfBatchId: null, state: "FAILED", failure };
   const retries = states.map((state) => ({ ...failed, id: "job-1", retryOfBatchId: "job-0", state }));
   serveJobs(stub, () => (states.length === 0 ? [] : [...retries, failed]));
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "the-secret",
-    MIC_WORKSPACE_ID: "micws_1",
-  };
+  const env = { ...stubEnv(stub), MIC_WORKSPACE_ID: "micws_1" };
   const words = ["retry_jobs", "retryMode=SAFE_RESUME", "reason=again", "createdSince=2020-01-01T00:00:00Z"];
   const { code, stdout } = await runInProcess(["call", ...words], { env });
   expect({ code, stdout }).toEqual({ code: expected, stdout: expect.stringContaining("No job to retry.") });
