@@ -1,6 +1,5 @@
 // Formats the reference of the tools for users: each tool with its parameters, from the schemas.
 import * as z from "zod/v4";
-import { idArgumentTexts } from "../src/api-client/id-kinds.ts";
 import { countLabels, groupByKey } from "../src/core/counts.ts";
 import { tools } from "../tools/index.ts";
 
@@ -22,12 +21,17 @@ const Schema = z.looseObject({
  * tokens. A key with a tool's name is about this tool only.
  */
 const MEANINGS: Readonly<Record<string, string>> = {
-  ...idArgumentTexts("meaning"),
+  jobId: "The job's id, which begins with `micjob_`.",
+  jobIds: "Ids of the jobs.",
+  inputId: "The input's id, which begins with `micinput_`, from register_input.",
+  operationId: "The operation's id, which begins with `micop_`, from cancel_job with `waitSeconds: 0`, or list_actions.",
+  requestId: "The request's id, which begins with `micsharedrequest_`, from request_file_processing.",
+  versionId: "The recipe's version, from list_recipes.",
+  recipeVersionId: "The recipe's version, from list_recipes.",
   workspaceId: "Default: the configured workspace.",
   view: "`summary` (default), or `full` for every field that the API returns.",
   "retry_jobs limit": "Maximum number of jobs to retry.",
   cursor: "`page.nextCursor` of the previous page.",
-  "resolve_actions cursor": "`cursor` of the `nextStep` of the previous call, which continues a long list.",
   reason: "Why, in a sentence; stored with the job.",
   createdSince: "Only jobs created at this time or later.",
   createdBefore: "Only jobs created before this time.",

@@ -14,22 +14,13 @@ export interface IdKind {
   readonly find: Text;
   /** Advice if a request with this id in its path is answered with 404 (default: to check the argument, and `find`). */
   readonly notFound?: Text;
-  /** The arguments that take such ids. */
-  readonly arguments: Readonly<Record<string, IdArgument>>;
-}
-
-interface IdArgument {
-  /** The description in tools/list; undefined if the tool has its own. */
-  readonly listed?: string;
-  /** The meaning in docs/use/tools.md (default: the description). */
-  readonly meaning?: string;
+  /** The arguments that take such ids, with their descriptions in tools/list; undefined if the tool has its own. */
+  readonly arguments: Readonly<Record<string, string | undefined>>;
 }
 
 /** A job's output has no form of its own: the contract gives its length only. */
 export const OUTPUT_AS_INPUT = say`run_job takes a job's output as referenceId, with inputKind DATASET_VERSION.`;
 const FIND_INPUT = say`list_actions shows the inputs that were registered here.`;
-
-const recipeVersion = { listed: "From list_recipes.", meaning: "The recipe's version, from list_recipes." };
 
 export const ID_KINDS: readonly IdKind[] = [
   {
@@ -38,10 +29,7 @@ export const ID_KINDS: readonly IdKind[] = [
     use: say`Read it with get_job.`,
     collections: ["jobs"],
     find: say`list_jobs shows the workspace's jobs.`,
-    arguments: {
-      jobId: { listed: "A micjob_ id.", meaning: "The job's id, which begins with `micjob_`." },
-      jobIds: { listed: "Up to 50 micjob_ ids.", meaning: "Ids of the jobs." },
-    },
+    arguments: { jobId: "A micjob_ id.", jobIds: "Up to 50 micjob_ ids." },
   },
   {
     prefixes: ["micinput_"],
@@ -50,12 +38,7 @@ export const ID_KINDS: readonly IdKind[] = [
     collections: ["inputs"],
     find: FIND_INPUT,
     notFound: say`Check inputId. ${FIND_INPUT} ${OUTPUT_AS_INPUT}`,
-    arguments: {
-      inputId: {
-        listed: "A micinput_ id.",
-        meaning: "The input's id, which begins with `micinput_`, from register_input.",
-      },
-    },
+    arguments: { inputId: "A micinput_ id." },
   },
   {
     prefixes: ["micop_"],
@@ -63,13 +46,7 @@ export const ID_KINDS: readonly IdKind[] = [
     use: say`Read it with get_operation.`,
     collections: ["operations"],
     find: say`list_actions shows the operations that were started here.`,
-    arguments: {
-      operationId: {
-        listed: "A micop_ id.",
-        meaning:
-          "The operation's id, which begins with `micop_`, from cancel_job with `waitSeconds: 0`, or list_actions.",
-      },
-    },
+    arguments: { operationId: "A micop_ id." },
   },
   {
     prefixes: ["micrecipev_"],
@@ -78,7 +55,7 @@ export const ID_KINDS: readonly IdKind[] = [
     collections: ["recipes", "recipe-versions"],
     find: say`list_recipes shows the versionId of each recipe, by name.`,
     notFound: say`Check versionId. It may have expired: list_recipes shows the current offers.`,
-    arguments: { versionId: recipeVersion, recipeVersionId: recipeVersion },
+    arguments: { versionId: "From list_recipes.", recipeVersionId: "From list_recipes." },
   },
   {
     prefixes: ["micsharedrequest_"],
@@ -86,12 +63,7 @@ export const ID_KINDS: readonly IdKind[] = [
     use: say`Read it with get_file_processing_request.`,
     collections: ["processing-requests"],
     find: say`list_actions shows the requests that were made here.`,
-    arguments: {
-      requestId: {
-        listed: "From request_file_processing.",
-        meaning: "The request's id, which begins with `micsharedrequest_`, from request_file_processing.",
-      },
-    },
+    arguments: { requestId: "From request_file_processing." },
   },
   {
     prefixes: ["devfile_", "devsignfile_"],
@@ -100,7 +72,7 @@ export const ID_KINDS: readonly IdKind[] = [
     collections: ["assets"],
     find: say`No tool lists files: ${forReader("ask the user for the id", "use the id that you were given")}.`,
     notFound: say`Check assetId: it names an original file, not an input, a job or a dataset version.`,
-    arguments: { assetId: {} },
+    arguments: { assetId: undefined },
   },
 ];
 
@@ -111,11 +83,7 @@ const KIND_OF_ARGUMENT = new Map(
 /** Returns the kind of the ids that an argument takes; undefined if it takes none of these. */
 export const idKindOf = (argument: string): IdKind | undefined => KIND_OF_ARGUMENT.get(argument);
 
-/** Returns the texts of the arguments that take ids, by the arguments' names. */
-export const idArgumentTexts = (text: keyof IdArgument): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    ID_KINDS.flatMap((kind) => Object.entries(kind.arguments)).flatMap(([name, argument]) => {
-      const { [text]: value } = argument;
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+/** The descriptions of the arguments that take ids, by the arguments' names. */
+export const ID_ARGUMENT_TEXTS: Readonly<Record<string, string>> = Object.fromEntries(
+  ID_KINDS.flatMap((kind) => Object.entries(kind.arguments)).flatMap(([name, text]) => (text ? [[name, text]] : [])),
+);

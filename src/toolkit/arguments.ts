@@ -5,7 +5,7 @@ import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { keySchemas } from "../actions/idempotency-keys.ts";
 import type { CallRequest } from "../api-client/encode.ts";
-import { idArgumentTexts } from "../api-client/id-kinds.ts";
+import { ID_ARGUMENT_TEXTS } from "../api-client/id-kinds.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import {
@@ -74,7 +74,7 @@ const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean 
 
 /** Descriptions of arguments that mean the same in each tool that has them. */
 const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  ...idArgumentTexts("listed"),
+  ...ID_ARGUMENT_TEXTS,
   workspaceId: "Optional if configured.",
   inputKind: "A job's output is a DATASET_VERSION.",
   port: "A port of the recipe.",
