@@ -4,7 +4,7 @@ import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
+import { describeRequest, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -26,7 +26,7 @@ export const getFileProcessingRequest = defineTool({
       {
         endpoint: getMicSharedFileProcessingRequest,
         path: { requestId },
-        describe: describeRequestWith(ctx),
+        describe: describeRequest,
         status: requestStatus,
         ...how,
       },

@@ -9,11 +9,11 @@ import {
 } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
-import { Failure, invalidArguments } from "../src/core/failure.ts";
+import { invalidArguments, unlessFailed } from "../src/core/failure.ts";
 import { join, raw, say, type Text, withKey } from "../src/core/text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
+import { describeRequest, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult, type ToolResult } from "../src/toolkit/results.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
@@ -78,11 +78,7 @@ async function readEarlier(
       ),
   );
   if (earlier?.createdId === undefined) return {};
-  const answer = await readRequest(earlier.createdId, ctx).catch((error: unknown) => {
-    if (error instanceof Failure && (error.facts.kind === "not_found" || error.facts.kind === "forbidden"))
-      return undefined;
-    throw error;
-  });
+  const answer = await unlessFailed(readRequest(earlier.createdId, ctx), "not_found", "forbidden");
   if (!answer) return {};
   const { id, state, createdAt, expiresAt } = answer.value.data;
   const now = answer.respondedAt ?? ctx.api.timing.now();
@@ -91,7 +87,7 @@ async function readEarlier(
   const age = raw(formatDuration(Math.max(0, now - Date.parse(createdAt))));
   const again = deriveRepeatKey(earlier.idempotencyKey);
   const notice = say`Not requested again: ${id}, requested ${age} ago, is ${state}. To request it again, ${withKey(again)}.`;
-  return { pending: await resourceResult(answer, describeRequestWith(ctx), { notice }) };
+  return { pending: await resourceResult(answer, describeRequest, { notice }) };
 }
 
 export const requestFileProcessing = defineTool({
@@ -119,7 +115,7 @@ export const requestFileProcessing = defineTool({
     const made = await runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,
       traits,
-      describe: describeRequestWith(ctx),
+      describe: describeRequest,
       status: requestStatus,
       readNow: (requestId) => readRequest(requestId, ctx),
       findOut: say`No tool lists requests; ask the workspace's reviewers whether they have it.`,

@@ -111,6 +111,13 @@ export const invalidArguments = (message: Text, fieldErrors: readonly FieldIssue
     ...(next !== undefined && { next }),
   });
 
+/** Returns undefined instead of a failure of one of these kinds. Throws any other error. */
+export const unlessFailed = <T>(result: Promise<T>, ...kinds: readonly FailureKind[]): Promise<T | undefined> =>
+  result.catch((error: unknown) => {
+    if (error instanceof Failure && kinds.includes(error.facts.kind)) return undefined;
+    throw error;
+  });
+
 export const notConfigured = (message: Text, next: Text): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
 

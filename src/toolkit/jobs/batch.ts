@@ -3,7 +3,7 @@
 import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicExecutableRecipe, getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure, unlessFailed } from "../../core/failure.ts";
 import type { Ports, ToolContext } from "../tool-context.ts";
 
 /** Reads a job. Returns the API's response with its time. Throws Failure. */
@@ -14,14 +14,9 @@ export const readJob = (jobId: string, ctx: CallContext & Pick<Ports, "api">) =>
 export async function readOffer(versionId: string, ctx: ToolContext): Promise<RecipeOffer | undefined> {
   const known = ctx.offers.get(versionId);
   if (known) return known;
-  try {
-    const { data } = (await ctx.api.call(getMicExecutableRecipe, { path: { versionId } }, ctx)).value;
-    ctx.offers.remember([data]);
-    return data;
-  } catch (error) {
-    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
-    return undefined;
-  }
+  const answer = await unlessFailed(ctx.api.call(getMicExecutableRecipe, { path: { versionId } }, ctx), "forbidden");
+  if (answer) ctx.offers.remember([answer.value.data]);
+  return answer?.value.data;
 }
 
 /** Returns the job's state; an empty string if the job cannot be read; undefined if it does not exist. */

@@ -7,7 +7,7 @@ import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure, unlessFailed } from "../../core/failure.ts";
 import { AGENT, call, join, render, say } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
@@ -32,9 +32,6 @@ interface JobConfirmation {
   readonly check?: (job: Job) => void;
 }
 
-/** Kinds of errors that do not prevent the question: an application may be allowed to change jobs, but not to read them. */
-const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
-
 /** Describes a job to the user: state, recipe, age and client reference. `recipeName`: if known (default: the recipe version's id). */
 function describeForUser(
   { value: { data: job }, respondedAt }: ReadAnswer<Job>,
@@ -57,10 +54,8 @@ export async function prepareJobConfirmation(
   { jobId, reason, question, check }: JobConfirmation,
   ctx: ToolContext,
 ): Promise<ConfirmationPrompt> {
-  const answer = await readJob(jobId, ctx).catch((error: unknown) => {
-    if (error instanceof Failure && UNREADABLE.has(error.facts.kind)) return undefined;
-    throw error;
-  });
+  // An application may be allowed to change jobs, but not to read them.
+  const answer = await unlessFailed(readJob(jobId, ctx), "forbidden", "unauthorized");
   const job = answer?.value.data;
   if (job) check?.(job);
   const recorded = await readRecorded(jobId, ctx);
@@ -105,10 +100,8 @@ export function rejectEndedJob({ id, state }: Job): void {
 
 function explainStaleVersion(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const { id, state, resourceVersion } = job;
-  const version = tried === undefined ? say`its version` : say`version ${tried}`;
-  const moved = resourceVersion !== tried && say`at version ${resourceVersion} and `;
   return conflict.with({
-    message: say`Job ${id} was not canceled: the API refused ${version} as stale. The job is now ${moved}in state ${state}.`,
+    message: say`Job ${id} was not canceled: the API refused version${tried !== undefined && say` ${tried}`} as stale. The job is ${state} now, at version ${resourceVersion}.`,
     retryable: false,
     next: TERMINAL_STATES.has(state)
       ? NOTHING_LEFT

@@ -4,7 +4,7 @@ import { type Arguments, identifies, type TraitsOf } from "../../actions/fingerp
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure, unlessFailed } from "../../core/failure.ts";
 import { say } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
@@ -55,13 +55,8 @@ export interface PortInput {
 
 /** Reads an input; `input` is undefined if the application may not read it. Throws Failure. */
 async function readInput(port: string, inputId: string, ctx: ToolContext): Promise<PortInput> {
-  try {
-    const { value, respondedAt: readAt } = await ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx);
-    return { port, inputId, input: value.data, readAt };
-  } catch (error) {
-    if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
-    return { port, inputId, input: undefined, readAt: undefined };
-  }
+  const answer = await unlessFailed(ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx), "forbidden");
+  return { port, inputId, input: answer?.value.data, readAt: answer?.respondedAt };
 }
 
 /** Throws Failure: an input that was registered a short time ago exists, even if the API does not show it yet. Other errors are unchanged. */
