@@ -9,9 +9,8 @@ import { countLabels, countPart, groupByKey, tallyText } from "../src/core/count
 import { formatRecordTable } from "../src/core/table.ts";
 import { join, own, say, type Text } from "../src/core/text.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
-import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import type { Table } from "../src/toolkit/csv.ts";
-import { defineTool } from "../src/toolkit/define-tool.ts";
+import { type CompletionValue, defineTool } from "../src/toolkit/define-tool.ts";
 import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
 import {
   type FoundJobs,
@@ -107,14 +106,11 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   return pageResult(answer, { ...options, view, isCut }, ctx);
 }
 
-const isFiltered = ({
-  workspaceId: _,
-  limit: __,
-  cursor: ___,
-  view: ____,
-  unretried,
-  ...others
-}: ListArguments): boolean => unretried === true || Object.values(others).some((value) => value !== undefined);
+/** `unretried: false` filters nothing. */
+const isFiltered = (args: ListArguments): boolean =>
+  Object.entries(args).some(
+    ([name, value]) => Object.hasOwn(jobFilter, name) && value !== undefined && value !== false,
+  );
 
 const SECOND = 1_000_000n;
 

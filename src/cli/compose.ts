@@ -8,7 +8,7 @@ import { createSignedIdCodec } from "../credentials/signed-ids.ts";
 import { createKeychainTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
-import type { CompletionValue } from "../toolkit/completion-value.ts";
+import type { CompletionValue } from "../toolkit/define-tool.ts";
 import { createFolderFiles } from "../toolkit/folder-files.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createApiConnection, createLogging, createProcessContext, createRuntime } from "./components.ts";

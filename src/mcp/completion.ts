@@ -1,7 +1,7 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
-import { COMPLETION_KINDS, type CompletionKind } from "../toolkit/completion-value.ts";
+import { COMPLETION_KINDS, type CompletionKind } from "../toolkit/define-tool.ts";
 import { variableNames } from "../toolkit/uri.ts";
 import { findPrompt } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";

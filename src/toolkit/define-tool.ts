@@ -10,7 +10,6 @@ import { join } from "../core/text.ts";
 import type { ToolName } from "../core/tool-names.ts";
 import { checkArguments, toListedSchema } from "./arguments.ts";
 import { builtSchemas } from "./built-schemas.ts";
-import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import type { Table } from "./csv.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
@@ -45,6 +44,28 @@ export interface CallByKey {
 
 /** The kinds of resource that actions create. A job continues after its action, so it becomes a task for clients that follow tasks. */
 export type CreatedResourceKind = "job" | "input" | "operation" | "processing request";
+
+/** The names of the variables and arguments that have completions. */
+export const COMPLETION_KINDS = [
+  "jobId",
+  "versionId",
+  "code",
+  "workspaceId",
+  "referenceId",
+  "inputId",
+  "operationId",
+  "requestId",
+] as const;
+
+export type CompletionKind = (typeof COMPLETION_KINDS)[number];
+
+export interface CompletionValue {
+  readonly value: string;
+  /** Text that the user may type instead. Completion shows only the values. */
+  readonly name?: string;
+  /** True if the resource has not ended, or an action on it is unresolved. Such values are offered first. */
+  readonly isUnresolved?: boolean;
+}
 
 /** The properties that the author of a tool writes and that the server uses unchanged. */
 interface SharedProperties {

@@ -212,7 +212,6 @@ export async function runTool(tool: Tool, given: unknown, runtime: Runtime, call
     if (consent.key !== undefined) wasAsked = true;
   }
   const result = await tool.run(args, ctx);
-  runtime.completions.recordResult(result);
   if (result.isReplay === true) wasAsked = undefined;
   return { result, workspaceId, notice: noticeFor(tool, result, runtime), wasAsked };
 }

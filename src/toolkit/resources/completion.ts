@@ -1,13 +1,10 @@
-// This module suggests values for completion, from lists, the journal and recent results. It caches the lists for a short time.
+// This module suggests values for completion, from lists and the journal. It caches the lists for a short time.
 
 import type { Actions } from "../../actions/actions.ts";
 import type { ListedAction } from "../../actions/listing.ts";
-import { isJsonObject } from "../../contract/json.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ToolName } from "../../core/tool-names.ts";
-import type { CompletionKind, CompletionValue } from "../completion-value.ts";
-import type { CreatedResourceKind, Tool } from "../define-tool.ts";
-import type { ToolResult } from "../results.ts";
+import type { CompletionKind, CompletionValue, CreatedResourceKind, Tool } from "../define-tool.ts";
 import type { ToolContext } from "../tool-context.ts";
 
 export interface CompletionContext {
@@ -81,45 +78,6 @@ function filterByTyped(values: readonly CompletionValue[], typed: string): reado
   return [...values.filter(startsWithTyped), ...named];
 }
 
-/** The kinds that are recorded. Each is the only variable of a resource's template. */
-const RECORDED_KINDS = ["jobId", "inputId", "operationId", "requestId"] as const satisfies readonly CompletionKind[];
-
-const MAX_REMEMBERED = 100;
-
-type Result = Pick<ToolResult, "data" | "link" | "hasEnded">;
-
-const textOf = (data: unknown, field: string): string | undefined => {
-  const value = isJsonObject(data) ? data[field] : undefined;
-  return typeof value === "string" ? value : undefined;
-};
-
-/** Records ids from results, since no tool lists inputs, operations and processing requests. */
-function createSeenIds() {
-  /** The values by kind, the latest last. */
-  const seen = new Map<CompletionKind, BoundedMap<string, CompletionValue>>(
-    [...RECORDED_KINDS, "referenceId" as const].map((kind) => [kind, new BoundedMap(MAX_REMEMBERED)]),
-  );
-  function record(kind: CompletionKind, entry: CompletionValue): void {
-    const values = seen.get(kind);
-    values?.delete(entry.value);
-    values?.set(entry.value, entry);
-  }
-
-  return {
-    recordResult({ data, link, hasEnded }: Result): void {
-      const kind = RECORDED_KINDS.find((name) => link?.variables[name] !== undefined);
-      const value = kind && link?.variables[kind];
-      if (kind === undefined || value === undefined) return;
-      const [state, referenceId] = [textOf(data, "state"), textOf(data, "referenceId")];
-      const name = [state, referenceId].filter((text) => text !== undefined).join(" ");
-      record(kind, { value, name, isUnresolved: hasEnded === false });
-      if (referenceId !== undefined) record("referenceId", { value: referenceId });
-    },
-    /** Returns the recorded values of this kind, the latest first. */
-    list: (kind: CompletionKind): readonly CompletionValue[] => [...(seen.get(kind)?.values() ?? [])].reverse(),
-  };
-}
-
 interface CompletionSources {
   readonly actions: Actions;
   readonly now: () => number;
@@ -130,7 +88,6 @@ interface CompletionSources {
 export type CompletionProvider = ReturnType<typeof createCompletionProvider>;
 
 export function createCompletionProvider({ actions, now, files }: CompletionSources) {
-  const seenIds = createSeenIds();
   // Usually there is one workspace. The limit bounds the memory that a client with many requests can use.
   const cache = new BoundedMap<string, { readonly found: readonly CompletionValue[]; readonly untilAt: number }>(100);
 
@@ -161,7 +118,6 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
   }
 
   return {
-    recordResult: seenIds.recordResult,
     /** Returns values that start with `typed`, or whose names contain it. Ignores sources that fail: a completion never fails. */
     async suggest(kind: CompletionKind, typed: string, context: CompletionContext): Promise<readonly string[]> {
       if (kind === "workspaceId") {
@@ -174,7 +130,7 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
         readValuesFromJournal(kind, context).catch(none),
       ]);
       const known = kind === "referenceId" ? files : [];
-      const found = mergeValues([...fromList, ...seenIds.list(kind), ...fromJournal, ...known]);
+      const found = mergeValues([...fromList, ...fromJournal, ...known]);
       return filterByTyped(found, typed).map(({ value }) => value);
     },
   };

@@ -73,7 +73,7 @@ describeEachRevisionInProcess((bench, revision) => {
   });
 
   test("completions list unfinished and newest resources first, and match known facts such as an alias or a failure code", async () => {
-    const { workspaceId, fileIds, inputIds, recipeVersionIds } = bench().service.emulator;
+    const { workspaceId, fileIds, recipeVersionIds } = bench().service.emulator;
     await submitJob(bench().service, FILE.succeeds);
     const { completionsFor, complete, callTool } = await connectInWorkspace();
     expect(await completionsFor("retry_failed_jobs", "workspaceId")).toEqual([workspaceId]);
@@ -90,16 +90,15 @@ describeEachRevisionInProcess((bench, revision) => {
     const unavailable = data.filter(({ failure }) => failure?.code === "STAGE_UNAVAILABLE");
     expect(await completionsFor("diagnose_job", "jobId", "stage_unavail")).toEqual(unavailable.map(({ id }) => id));
 
-    // The files of inputs that were registered or read; the alias matches, too.
+    // The files of inputs that were registered; the alias matches, too.
     expect(await completionsFor("run_job", "referenceId")).toEqual([]);
-    await callTool("get_input", { inputId: inputIds[2] });
     const input = { inputKind: "M4_FILE", referenceId: fileIds[0], alias: "Census 2031" };
     const { id } = Object((await callTool("register_input", input)).structured?.["data"]);
-    expect(await completionsFor("run_job", "referenceId")).toEqual([fileIds[0], fileIds[2]]);
+    expect(await completionsFor("run_job", "referenceId")).toEqual([fileIds[0]]);
     expect(await completionsFor("run_job", "referenceId", "census")).toEqual([fileIds[0]]);
     const template = { type: "ref/resource", uri: "mic://inputs/{inputId}" } as const;
-    expect(await complete(template, "inputId", "")).toEqual([id, inputIds[2]]);
-    expect(await complete(template, "inputId", fileIds[2] ?? "")).toEqual([inputIds[2]]);
+    expect(await complete(template, "inputId", "")).toEqual([id]);
+    expect(await complete(template, "inputId", fileIds[0] ?? "")).toEqual([id]);
     expect(await complete(template, "inputId", "2031")).toEqual([id]);
   });
 
