@@ -1,6 +1,5 @@
 // This module defines find_district, which finds districts by current or former name, headquarters or misspelling.
 import * as z from "zod/v4";
-import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { AGENT, render, say, type Text } from "../src/core/text.ts";
 import { DISTRICT_COLUMNS, type DistrictRow, findDifferencesInDistricts } from "../src/geography/districts.ts";
@@ -67,13 +66,6 @@ interface FindingMetadata extends GeographyNote {
   readonly consistency?: readonly string[];
 }
 
-interface FindDistrictArguments {
-  readonly name?: string;
-  readonly names?: readonly string[];
-  readonly state?: string;
-  readonly limit?: number;
-}
-
 const DEFAULT_LIMIT = 5;
 
 /** An LGD code may have one digit. */
@@ -83,18 +75,27 @@ const nameArgument = z
   .min(1)
   .max(80)
   .refine((name) => name.length !== 1 || /\d/.test(name), { error: "must be at least 2 characters long" });
-/** Throws Failure (invalid_arguments) unless `name` or `names` is present, which a schema without unions cannot express. */
-function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
-  if (name !== undefined && names === undefined) return [name];
-  if (names !== undefined && name === undefined) return names;
-  throw name === undefined
-    ? invalidArguments(say`find_district needs name or names.`, [
-        { pointer: "/name", code: "MISSING", message: "give name, or names for several" },
-      ])
-    : invalidArguments(say`find_district takes name or names, not both.`, [
-        { pointer: "/name", code: "CONFLICT", message: "give name or names, not both" },
-      ]);
-}
+
+const input = z
+  .strictObject({
+    name: nameArgument.optional(),
+    names: z
+      .array(nameArgument)
+      .min(1)
+      .max(50)
+      .describe('Up to 50 instead of name, such as "Bilaspur, HP".')
+      .optional(),
+    state: stateArgument.optional(),
+    limit: z.int().min(1).max(20).describe(`Matches for each name (default ${DEFAULT_LIMIT}).`).optional(),
+    waitSeconds: geographyWaitSeconds,
+  })
+  .refine(({ name, names }) => (name === undefined) !== (names === undefined), {
+    path: ["name"],
+    error: "give either name or names",
+    params: { code: "CONFLICT" },
+  });
+
+type FindDistrictArguments = Omit<z.output<typeof input>, "waitSeconds">;
 
 const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "createdYear", "restored", "carvedFrom"] as const;
 
@@ -188,22 +189,11 @@ export const findDistrict = defineTool({
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",
   searchHint: "which state, old or former name, city, spelling",
   effect: "read",
-  input: z.strictObject({
-    name: nameArgument.optional(),
-    names: z
-      .array(nameArgument)
-      .min(1)
-      .max(50)
-      .describe('Up to 50 instead of name, such as "Bilaspur, HP".')
-      .optional(),
-    state: stateArgument.optional(),
-    limit: z.int().min(1).max(20).describe(`Matches for each name (default ${DEFAULT_LIMIT}).`).optional(),
-    waitSeconds: geographyWaitSeconds,
-  }),
+  input,
   output: outputs.answer<FoundAnswer>({ vintage: outputs.text }, { matches: outputs.list, nextStep: outputs.object }),
   async run({ waitSeconds, ...args }, ctx) {
-    const queries = queriesOf(args);
-    const { state, limit = DEFAULT_LIMIT } = args;
+    const { name = [], names, state, limit = DEFAULT_LIMIT } = args;
+    const queries = names ?? [name].flat();
     const countryAnswer = await queryCountry(
       {
         level: "district",

@@ -2,7 +2,7 @@
 
 import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
-import { Failure, invalidArguments } from "../src/core/failure.ts";
+import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { raw, say } from "../src/core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../src/core/time-limits.ts";
@@ -30,29 +30,44 @@ const MAX_LIMIT = 100;
 const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
-function throwInvalidArgument(argument: string, message: string): never {
-  throw invalidArguments(say`1 argument of rank_divisions is invalid.`, [
-    { pointer: `/${argument}`, code: "CONFLICT", message },
-  ]);
-}
-
-/** Rejects combinations of arguments that a schema without unions cannot exclude. Throws Failure (invalid_arguments). */
-function checkCombinations(
-  level: "state" | "district",
-  { by, min, max, perState, startsWith, createdSince }: RankingQuery,
-): void {
-  if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
-    throwInvalidArgument("by", "with level district, must be mandalCount or name");
-  const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
-  if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "cannot be used if by is name");
-  if (level === "state" && perState !== undefined) throwInvalidArgument("perState", "requires level district");
-  if (level === "state" && createdSince !== undefined) throwInvalidArgument("createdSince", "requires level district");
-  if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
-    throwInvalidArgument("startsWith", `must contain a letter or a digit, and at most ${MAX_NAME} characters`);
-}
-
 const NOT_IN_CATALOG =
   "mandalCount counts tehsils, taluks and circles; the catalog has no population, area, borders, towns or names of mandals";
+
+const input = z
+  .strictObject({
+    level: z.enum(["state", "district"], { error: NOT_IN_CATALOG }),
+    by: z
+      .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"], { error: NOT_IN_CATALOG })
+      .describe(`Default ${DEFAULT_FIGURE}. Districts: mandalCount or name.`)
+      .optional(),
+    order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
+    limit: z.int().min(1).max(MAX_LIMIT).describe(`Rows (default ${DEFAULT_LIMIT}).`).optional(),
+    offset: z
+      .int()
+      .min(0)
+      .refine((rows) => rows <= MAX_ROWS, { error: `must be at most ${MAX_ROWS}` })
+      .describe("Rows to skip.")
+      .optional(),
+    perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
+    states: statesArgument,
+    startsWith: z.string().describe("Start of names.").optional(),
+    min: z.number().describe("Only rows whose `by` figure is at least this.").optional(),
+    max: z.number().describe("At most this.").optional(),
+    createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),
+    waitSeconds: geographyWaitSeconds,
+  })
+  .superRefine(({ level, by, min, max, perState, startsWith, createdSince }, { addIssue }) => {
+    const refuse = (argument: string, message: string) =>
+      addIssue({ code: "custom", path: [argument], message, params: { code: "CONFLICT" } });
+    if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
+      refuse("by", "with level district, must be mandalCount or name");
+    if (by === "name" && min !== undefined) refuse("min", "cannot be used if by is name");
+    if (by === "name" && max !== undefined) refuse("max", "cannot be used if by is name");
+    if (level === "state" && perState !== undefined) refuse("perState", "requires level district");
+    if (level === "state" && createdSince !== undefined) refuse("createdSince", "requires level district");
+    if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
+      refuse("startsWith", `must contain a letter or a digit, and at most ${MAX_NAME} characters`);
+  });
 
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
 
@@ -126,28 +141,7 @@ export const rankDivisions = defineTool({
   searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
   alwaysLoad: true,
   effect: "read",
-  input: z.strictObject({
-    level: z.enum(["state", "district"], { error: NOT_IN_CATALOG }),
-    by: z
-      .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"], { error: NOT_IN_CATALOG })
-      .describe(`Default ${DEFAULT_FIGURE}. Districts: mandalCount or name.`)
-      .optional(),
-    order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
-    limit: z.int().min(1).max(MAX_LIMIT).describe(`Rows (default ${DEFAULT_LIMIT}).`).optional(),
-    offset: z
-      .int()
-      .min(0)
-      .refine((rows) => rows <= MAX_ROWS, { error: `must be at most ${MAX_ROWS}` })
-      .describe("Rows to skip.")
-      .optional(),
-    perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
-    states: statesArgument,
-    startsWith: z.string().describe("Start of names.").optional(),
-    min: z.number().describe("Only rows whose `by` figure is at least this.").optional(),
-    max: z.number().describe("At most this.").optional(),
-    createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),
-    waitSeconds: geographyWaitSeconds,
-  }),
+  input,
   output: outputs.answer<RankingAnswer>(
     {
       rows: outputs.list,
@@ -162,7 +156,6 @@ export const rankDivisions = defineTool({
     const { level, limit, offset = 0, perState, createdSince } = args;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
     const query: RankingQuery = withDefaults({ ...args, limit: pageLimit, offset });
-    checkCombinations(level, query);
     const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(
       { ...args, waitSeconds },
       query,
@@ -188,7 +181,6 @@ export const rankDivisions = defineTool({
   async tabulate(args, ctx) {
     const { level, createdSince } = args;
     const query = withDefaults({ ...args, limit: undefined, offset: undefined });
-    checkCombinations(level, query);
     const { rows, facts, answer, differences, line, summary, drift } = await queryRanking(args, query, ctx);
     const { totals, complete, coverage } = facts;
     if (!complete) throw incompleteFailure(coverage);

@@ -1,21 +1,10 @@
 // This module defines retry_jobs, which retries several jobs and waits for the new ones. Each retry is the same action as that of retry_job, so
 // a repeated call retries no job twice.
-import * as z from "zod/v4";
-import { listMicJobs, retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { countPart, tally } from "../src/core/counts.ts";
 import type { Failure } from "../src/core/failure.ts";
 import { forReader, raw, say, type Text } from "../src/core/text.ts";
-import {
-  jobIds,
-  keyArgument,
-  LONG_WAIT_SECONDS,
-  longWaitSeconds,
-  MAX_JOBS,
-  reasonText,
-  retryModeText,
-  stringValidatedBy,
-} from "../src/toolkit/arguments.ts";
+import { LONG_WAIT_SECONDS, MAX_JOBS } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { isJobInProgress, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
 import {
@@ -27,53 +16,19 @@ import {
   startBulk,
 } from "../src/toolkit/jobs/bulk.ts";
 import { actionsResult, failedRow, groupRows, outcomeLabel } from "../src/toolkit/jobs/bulk-results.ts";
-import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
 import { findKnownRetry } from "../src/toolkit/jobs/job-history.ts";
 import {
   ALREADY_RETRIED,
   confirmRestarts,
   findSkippedRow,
   type RetryManyArguments,
+  retryManyInput,
   type Selection,
   selectJobs,
 } from "../src/toolkit/jobs/retry-selection.ts";
 import { retryJob } from "../src/toolkit/jobs/retrying.ts";
 import { retryFailedStep, watchJobs } from "../src/toolkit/jobs/waiting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-
-const input = z
-  .strictObject({
-    jobIds: jobIds.optional(),
-    workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
-    createdSince: jobFilter.createdSince,
-    createdBefore: jobFilter.createdBefore,
-    failureCode: z.string().max(256).describe("Only this code.").optional(),
-    limit: z.int().min(1).max(MAX_JOBS).describe(`Default ${MAX_JOBS}.`).optional(),
-    retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
-    reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
-    waitSeconds: longWaitSeconds,
-    ...keyArgument("text"),
-  })
-  .refine((args) => (args.jobIds === undefined) !== (args.createdSince === undefined), {
-    path: ["jobIds"],
-    error: "give either jobIds or createdSince",
-    params: { code: "CONFLICT" },
-  })
-  .refine(
-    ({ jobIds: ids, createdBefore, failureCode, limit }) =>
-      ids === undefined || [createdBefore, failureCode, limit].every((value) => value === undefined),
-    {
-      path: ["jobIds"],
-      error: "excludes createdBefore, failureCode and limit, which go with createdSince",
-    },
-  )
-  .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
-    path: ["workspaceId"],
-  })
-  .refine(({ createdSince, retryMode }) => createdSince === undefined || retryMode === "SAFE_RESUME", {
-    path: ["retryMode"],
-    error: "must be SAFE_RESUME with createdSince; RESTART needs jobIds",
-  });
 
 /** Retries the jobs, at most 4 at a time. Those that must be skipped are determined before any request is sent. */
 async function retryEach({ jobs }: Selection, args: RetryManyArguments, bulk: Bulk): Promise<readonly BulkRow[]> {
@@ -163,7 +118,7 @@ export const retryJobs = defineTool({
     "Retry FAILED or CANCELLED jobs as new jobs, and wait for these. Give jobIds, or createdSince for all worth retrying.",
   searchHint: "rerun or restart all failed jobs",
   effect: "retry",
-  input,
+  input: retryManyInput,
   output: outputs.answer({ results: outputs.list }, { notSent: outputs.object, retries: outputs.list }),
   confirm: confirmRestarts,
   async run(args, toolContext) {

@@ -193,7 +193,7 @@ type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 
 const jobId = "micjob_1";
 const noDate = /^\/createdSince: must be a date or a date-time, for example/;
-const noName = /^\/name: give name, or names for several$/;
+const noName = /^\/name: give either name or names$/;
 const noSource =
   /^\/source: must be list_jobs, list_districts or rank_divisions; for list_states use rank_divisions with level state$/;
 const noList = /^\/inputs: must be a list, not a string$/;
@@ -266,7 +266,7 @@ const refused: readonly Refused[] = [
   ["list_jobs", { recipe: "x" }, /^\/recipeVersionId: must be micrecipev_ followed by/, { recipe }],
   ["list_jobs", { failureCode: "x" }, /^\/failureCode: .* states \["FAILED"\] groups jobs by .*; known: /, {}],
   ["list_jobs", { state: "BROKEN" }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
-  ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
+  ["find_district", { name: "Pune", names: ["Goa"] }, noName, { names: ["Goa"] }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
   ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: .* no population/, byMandals],
   ["rank_divisions", { ...byMandals, level: "town" }, /^\/level: .* the catalog/, byMandals],

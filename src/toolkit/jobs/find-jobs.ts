@@ -37,7 +37,7 @@ export const jobFilter = {
 
 export type JobFilter = Readonly<z.output<z.ZodObject<typeof jobFilter>>> & {
   /** The code of the failure. */
-  readonly failure?: string;
+  readonly failure?: string | undefined;
   readonly matches?: ((job: Job) => boolean) | undefined;
 };
 

@@ -1,36 +1,67 @@
 // This module selects the jobs that retry_jobs retries: it skips those that were retried before, and those that another retry will not help.
+import * as z from "zod/v4";
 import type { ActionDescriptor } from "../../actions/actions.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
+import { listMicJobs, retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { countPart, tallyText } from "../../core/counts.ts";
 import { join, say, type Text } from "../../core/text.ts";
-import { MAX_JOBS } from "../arguments.ts";
+import {
+  jobIds,
+  keyArgument,
+  longWaitSeconds,
+  MAX_JOBS,
+  reasonText,
+  retryModeText,
+  stringValidatedBy,
+} from "../arguments.ts";
 import { type GiveUpReason, giveUpReason } from "../describe/job.ts";
 import { BROKEN_LIST } from "../pages.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob, readState } from "./batch.ts";
 import { type Bulk, type BulkRow, createStopRule, type SingleResult } from "./bulk.ts";
 import { confirmJobs } from "./confirming.ts";
-import { type FoundJobs, findJobs, isInPeriod, isSince, MAX_READ } from "./find-jobs.ts";
+import { type FoundJobs, findJobs, isInPeriod, isSince, jobFilter, MAX_READ } from "./find-jobs.ts";
 import { findKnownRetry, readJobHistory } from "./job-history.ts";
 import { retryTraits } from "./retrying.ts";
 
-/** Names the jobs by id, or selects failed jobs by their time and failure. */
-export interface RetryManyArguments {
-  readonly jobIds?: readonly string[];
-  readonly workspaceId?: string;
-  readonly createdSince?: string;
-  readonly createdBefore?: string;
-  /** The code of the failure. */
-  readonly failureCode?: string;
-  /** Maximum number of jobs that a filter selects (default 50). */
-  readonly limit?: number;
-  readonly retryMode: "SAFE_RESUME" | "RESTART";
-  readonly reason: string;
-  /** The key of each retry is derived from this key. */
-  readonly idempotencyKey?: string;
-}
+/** Names the jobs by id, or selects failed jobs by their time and failure. The key of each retry is derived from the key of the call. */
+export const retryManyInput = z
+  .strictObject({
+    jobIds: jobIds.optional(),
+    workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
+    createdSince: jobFilter.createdSince,
+    createdBefore: jobFilter.createdBefore,
+    failureCode: z.string().max(256).describe("Only this code.").optional(),
+    limit: z.int().min(1).max(MAX_JOBS).describe(`Default ${MAX_JOBS}.`).optional(),
+    retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
+    reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
+    waitSeconds: longWaitSeconds,
+    ...keyArgument("text"),
+  })
+  .refine((args) => (args.jobIds === undefined) !== (args.createdSince === undefined), {
+    path: ["jobIds"],
+    error: "give either jobIds or createdSince",
+    params: { code: "CONFLICT" },
+  })
+  .refine(
+    ({ jobIds: ids, createdBefore, failureCode, limit }) =>
+      ids === undefined || [createdBefore, failureCode, limit].every((value) => value === undefined),
+    {
+      path: ["jobIds"],
+      error: "excludes createdBefore, failureCode and limit, which go with createdSince",
+    },
+  )
+  .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
+    path: ["workspaceId"],
+  })
+  .refine(({ createdSince, retryMode }) => createdSince === undefined || retryMode === "SAFE_RESUME", {
+    path: ["retryMode"],
+    error: "must be SAFE_RESUME with createdSince; RESTART needs jobIds",
+  });
+
+export type RetryManyArguments = z.output<typeof retryManyInput>;
 
 /** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
 export const ALREADY_RETRIED = "ALREADY_RETRIED";
