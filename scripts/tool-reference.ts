@@ -24,7 +24,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   jobId: "The job's id, which begins with `micjob_`.",
   jobIds: "Ids of the jobs.",
   inputId: "The input's id, which begins with `micinput_`, from register_input.",
-  operationId: "The operation's id, which begins with `micop_`, from cancel_job with `waitSeconds: 0`, or list_actions.",
+  operationId:
+    "The operation's id, which begins with `micop_`, from cancel_job with `waitSeconds: 0`, or list_actions.",
   requestId: "The request's id, which begins with `micsharedrequest_`, from request_file_processing.",
   versionId: "The recipe's version, from list_recipes.",
   recipeVersionId: "The recipe's version, from list_recipes.",
