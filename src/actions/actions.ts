@@ -331,16 +331,18 @@ export function createActions(
     key: string | undefined,
     identity: ActionIdentity,
   ): Promise<LatestAction | undefined> {
-    const named = key ?? call.proposedKey;
-    const action = named === undefined ? undefined : await openedJournal.find(service, named);
-    if (action) return { action, isLive: true };
+    const { tool, proposedKey } = call;
+    if (key === undefined) {
+      const proposed = proposedKey && (await openedJournal.find(service, proposedKey));
+      return proposed ? { action: proposed, isLive: true } : await openedJournal.findLatest(service, tool, identity);
+    }
+    const action = await openedJournal.findNamedOrUnresolved(service, tool, identity, key);
+    if (action?.key === key) return { action, isLive: true };
     assertNotMistypedKey(call);
-    if (key === undefined) return await openedJournal.findLatest(service, call.tool, identity);
-    const unresolved = await openedJournal.findUnresolved(service, call.tool, identity);
-    if (!unresolved) return undefined;
+    if (!action) return undefined;
     // The API refuses the recorded version of the job, so sending the same bytes again cannot show the outcome.
-    const isRefused = failureFrom(unresolved.outcome)?.kind === "precondition_failed";
-    return { action: unresolved, isLive: !isRefused && !isTooOldToResend(ageMs(unresolved, call)) };
+    const isRefused = failureFrom(action.outcome)?.kind === "precondition_failed";
+    return { action, isLive: !isRefused && !isTooOldToResend(ageMs(action, call)) };
   }
 
   /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */

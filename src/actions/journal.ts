@@ -222,12 +222,13 @@ export async function openJournal(database: Database, { owner, now, migrates, on
       return row && { action: read(row), isLive: LiveRow.parse(row).is_live === 1 };
     },
 
-    /** Returns the latest identical action without a known outcome. */
-    findUnresolved: (service: string, tool: string, identity: Fingerprints) =>
+    /** Returns the action with this key, else the latest identical action without a known outcome. */
+    findNamedOrUnresolved: (service: string, tool: string, identity: Fingerprints, key: string) =>
       queryOne(
-        `SELECT ${columns} FROM actions AS a WHERE ${isIdenticalSql("a")} AND a.state IN ('in_progress', 'unknown')
-         ORDER BY a.created_at DESC LIMIT 1`,
-        identicalValues(service, tool, identity),
+        `SELECT * FROM (SELECT ${columns} FROM actions WHERE service = $1 AND key = $5 UNION ALL SELECT * FROM
+           (SELECT ${columns} FROM actions AS a WHERE ${isIdenticalSql("a")} AND a.state IN ('in_progress', 'unknown')
+            ORDER BY a.created_at DESC LIMIT 1) AS unresolved) AS found ORDER BY key = $5 DESC LIMIT 1`,
+        [...identicalValues(service, tool, identity), key],
       ),
 
     /** Returns the references of the inputs of one job that were registered through this journal. */

@@ -93,7 +93,10 @@ describeEachDriver((createLocation) => {
     const cases: readonly (readonly [indexes: readonly string[], runQuery: () => Promise<unknown>])[] = [
       [["actions_about", "actions_made"], () => readHistory("about-7")],
       [[identical, "actions_bound"], () => journal.findLatest("service", filled.tool, filled)],
-      [[isPostgres ? "actions_unresolved" : identical], () => journal.findUnresolved("service", filled.tool, filled)],
+      [
+        [isPostgres ? "actions_unresolved" : identical, "actions_pkey|actions_1"],
+        () => journal.findNamedOrUnresolved("service", filled.tool, filled, "fill-7"),
+      ],
       [["actions_made"], () => journal.findReferences("service", ["made-7", "made-8"])],
       [[identical, "actions_bound"], () => journal.insert(newAction({ ...filled, fingerprint: "new" }))],
       [["actions_by_state"], () => listActions(journal, { service: "service", state: undefined, limit: 20 })],
