@@ -1,12 +1,11 @@
 // Reads the client secret from a file or from another program, so that no client's configuration contains it.
 import { execFile } from "node:child_process";
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import * as z from "zod/v4";
 import type { SecretSource } from "../core/config.ts";
 import { withoutMicVariables } from "../core/environment-variables.ts";
 import { errorCode, type Failure, notConfigured } from "../core/failure.ts";
+import { readPrivateFile } from "../core/private-file.ts";
 import { ask, quoted, raw, say, type Text } from "../core/text.ts";
 
 /** The program may ask the user for a password, but a call must not wait for it longer than clients do. */
@@ -27,27 +26,13 @@ function checkSecret(bytes: Buffer, variable: string): string {
 
 async function readSecretFile(path: string): Promise<string> {
   const variable = "MIC_CLIENT_SECRET_FILE";
-  try {
-    // Without O_NONBLOCK, a named pipe without a writer would block a thread, and the process could not end.
-    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw unreadable(variable, say`${quoted(path)} is not a file`);
-      if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
-        throw unreadable(
-          variable,
-          say`other users can read ${quoted(path)}`,
-          say`${ask("Run")} chmod 600 ${quoted(path)}`,
-        );
-      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_BYTES + 1) });
-      return checkSecret(buffer.subarray(0, bytesRead), variable);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (errorCode(error) === "") throw error;
+  const content = await readPrivateFile(path, MAX_BYTES + 1).catch((error: unknown) => {
     throw unreadable(variable, say`${quoted(path)} cannot be read (${errorCode(error)})`);
-  }
+  });
+  if (content === "not a file") throw unreadable(variable, say`${quoted(path)} is not a file`);
+  if (content === "readable by others")
+    throw unreadable(variable, say`other users can read ${quoted(path)}`, say`${ask("Run")} chmod 600 ${quoted(path)}`);
+  return checkSecret(content, variable);
 }
 
 const ExitError = z.object({

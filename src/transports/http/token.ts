@@ -1,12 +1,12 @@
 // Provides the bearer token that serve --http requires: MIC_HTTP_TOKEN, or a token in the state folder, which the first server creates.
 
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { mkdir, open, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBearerToken } from "../../core/config.ts";
 import { errorCode, type Failure, notConfigured } from "../../core/failure.ts";
+import { readPrivateFile } from "../../core/private-file.ts";
 import { ask, quoted, say, type Text } from "../../core/text.ts";
 
 export interface HttpToken {
@@ -17,6 +17,7 @@ export interface HttpToken {
 
 export const httpTokenFile = (stateDir: string): string => join(stateDir, "http-token");
 
+const DELETE = say`${ask("Delete")} it, so that the server creates a new token`;
 const SET_VARIABLE = say`or set MIC_HTTP_TOKEN to at least 16 characters.`;
 
 const unusable = (path: string, reason: Text, fix: Text): Failure =>
@@ -24,33 +25,23 @@ const unusable = (path: string, reason: Text, fix: Text): Failure =>
 
 /** A token ends with a line break: without it, another server has created the file, but not written it yet. */
 const READS = 40;
+const MAX_BYTES = 8_192;
 const READ_INTERVAL_MS = 50;
 
 /** Reads the token. Throws Failure `not_configured` if the file cannot be used; the reason never contains the token. */
 export async function readHttpToken(path: string): Promise<string> {
   for (let reads = 0; reads < READS; reads++) {
     if (reads > 0) await sleep(READ_INTERVAL_MS);
-    // Without O_NONBLOCK, a named pipe without a writer would block a thread, and the process could not end.
-    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw unusable(path, say`is not a file`, say`${ask("Delete")} it`);
-      if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
-        throw unusable(
-          path,
-          say`can be read by other users`,
-          say`${ask("Delete")} it, so that the server creates a new token`,
-        );
-      const text = await file.readFile("latin1");
-      if (!text.endsWith("\n")) continue;
-      const token = text.trimEnd();
-      if (isBearerToken(token)) return token;
-      break;
-    } finally {
-      await file.close();
-    }
+    const content = await readPrivateFile(path, MAX_BYTES);
+    if (content === "not a file") throw unusable(path, say`is not a file`, say`${ask("Delete")} it`);
+    if (content === "readable by others") throw unusable(path, say`can be read by other users`, DELETE);
+    const text = content.toString("latin1");
+    if (!text.endsWith("\n")) continue;
+    const token = text.trimEnd();
+    if (isBearerToken(token)) return token;
+    break;
   }
-  throw unusable(path, say`does not contain a token`, say`${ask("Delete")} it, so that the server creates a new token`);
+  throw unusable(path, say`does not contain a token`, DELETE);
 }
 
 /** Creates the token if there is none. Servers that start at the same time get the same token. Throws Failure `not_configured`. */
