@@ -49,22 +49,31 @@ async function accessFile<T>(file: Promise<T>): Promise<T> {
   }
 }
 
-const readFileIfExists = (path: string) => accessFile(readIfExists(path));
-
-/** A link stays a link. */
-const replaceFile = async (path: string, text: string) =>
-  accessFile(writeFileAtomically(await realpath(path).catch(() => path), text));
-
-function refuseSeveral(otherPaths: readonly string[]): void {
-  if (otherPaths.length > 0) throw new CannotEdit(`another installation reads ${otherPaths.join(", ")}`);
+/** Edits the configuration. If that is not possible, prints why, with `advice`, and returns undefined. `isTrial`: nothing is written. */
+async function editConfiguration(
+  { path, otherPaths }: Awaited<ReturnType<typeof parseTarget>>,
+  edit: (before: string) => Promise<string>,
+  advice: string,
+  isTrial = false,
+) {
+  try {
+    if (otherPaths.length > 0) throw new CannotEdit(`another installation reads ${otherPaths.join(", ")}`);
+    const before = await accessFile(readIfExists(path));
+    const after = await edit(before);
+    const isChanged = after !== before;
+    // A link stays a link.
+    if (isChanged && !isTrial) await accessFile(writeFileAtomically(await realpath(path).catch(() => path), after));
+    return { before, isChanged };
+  } catch (error) {
+    if (!(error instanceof CannotEdit)) throw error;
+    process.stderr.write(`mic-mcp: ${path} was not changed: ${error.message}. ${advice}\n`);
+    return undefined;
+  }
 }
 
 export const install: RunCommand<"install"> = async ({ values, positionals }, environment) => {
-  const { clientName, client, profile, path, otherPaths, name } = await parseTarget(
-    positionals,
-    values.profile,
-    environment,
-  );
+  const target = await parseTarget(positionals, values.profile, environment);
+  const { clientName, client, profile, path, name } = target;
   const { emulator = false } = values;
   const flags = [...(emulator ? ["--emulator"] : []), ...(profile === undefined ? [] : ["--profile", profile])];
   const { platform, execPath } = process;
@@ -81,49 +90,34 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
     printOutcome(values.json, shown, outcome);
     return 0;
   }
-  try {
-    refuseSeveral(otherPaths);
-    const before = await readFileIfExists(path);
-    const after = await addEntry(before, name, entry, client);
-    const isChanged = after !== before;
-    if (isChanged) await replaceFile(path, after);
-    const isNew = !Object.hasOwn(await readServers(before, client), name);
-    const sentence = isChanged
-      ? `${isNew ? "Wrote" : "Replaced the command of"} the entry ${name} in ${path}. Restart ${client.title} to use it.`
-      : `${client.title} already has this entry ${name} in ${path}.`;
-    printOutcome(values.json, sentence, { ...outcome, path, changed: isChanged });
-    return 0;
-  } catch (error) {
-    if (!(error instanceof CannotEdit)) throw error;
-    process.stderr.write(`mic-mcp: ${path} was not changed: ${error.message}. Add the entry yourself:\n`);
+  const edit = (before: string) => addEntry(before, name, entry, client);
+  const edited = await editConfiguration(target, edit, "Add the entry yourself:");
+  if (edited === undefined) {
     printOutcome(values.json, shown, { ...outcome, path, changed: false });
     return 1;
   }
+  const { before, isChanged } = edited;
+  const isNew = !Object.hasOwn(await readServers(before, client), name);
+  const sentence = isChanged
+    ? `${isNew ? "Wrote" : "Replaced the command of"} the entry ${name} in ${path}. Restart ${client.title} to use it.`
+    : `${client.title} already has this entry ${name} in ${path}.`;
+  printOutcome(values.json, sentence, { ...outcome, path, changed: isChanged });
+  return 0;
 };
 
 /** Removes the entry. The entry itself is not printed, because the user may have added secrets to it. */
 export const uninstall: RunCommand<"uninstall"> = async ({ values, positionals }, environment) => {
-  const { clientName, client, path, otherPaths, name } = await parseTarget(positionals, values.profile, environment);
-  const outcome = { client: clientName, name, path };
-  try {
-    refuseSeveral(otherPaths);
-    const before = await readFileIfExists(path);
-    const after = await removeEntry(before, name, client);
-    const isFound = after !== before;
-    const isChanged = isFound && !values.print;
-    if (isChanged) await replaceFile(path, after);
-    const removed = isChanged
-      ? `Removed the entry ${name} from ${path}. Restart ${client.title} to stop using it.`
-      : `mic-mcp uninstall would remove the entry ${name} from ${path}.`;
-    printOutcome(values.json, isFound ? removed : `${client.title} has no entry ${name} in ${path}.`, {
-      ...outcome,
-      found: isFound,
-      changed: isChanged,
-    });
-    return 0;
-  } catch (error) {
-    if (!(error instanceof CannotEdit)) throw error;
-    process.stderr.write(`mic-mcp: ${path} was not changed: ${error.message}. Remove the entry ${name} yourself.\n`);
-    return 1;
-  }
+  const target = await parseTarget(positionals, values.profile, environment);
+  const { clientName, client, path, name } = target;
+  const edit = (before: string) => removeEntry(before, name, client);
+  const edited = await editConfiguration(target, edit, `Remove the entry ${name} yourself.`, values.print);
+  if (edited === undefined) return 1;
+  const isFound = edited.isChanged;
+  const isChanged = isFound && !values.print;
+  const removed = isChanged
+    ? `Removed the entry ${name} from ${path}. Restart ${client.title} to stop using it.`
+    : `mic-mcp uninstall would remove the entry ${name} from ${path}.`;
+  const sentence = isFound ? removed : `${client.title} has no entry ${name} in ${path}.`;
+  printOutcome(values.json, sentence, { client: clientName, name, path, found: isFound, changed: isChanged });
+  return 0;
 };
