@@ -30,22 +30,6 @@ const PROFILE_FLAG = {
   "--profile NAME": "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
 } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
-export const TEAM_ACTIONS = [
-  "add",
-  "list",
-  "remove",
-  "rotate-secret",
-  "rotate-keys",
-  "check",
-  "actions",
-  "resolve",
-  "audit",
-  "block",
-  "unblock",
-  "export",
-  "erase",
-  "migrate",
-] as const;
 export const INSTALL_CLIENTS = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "claude-desktop"] as const;
 export const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
@@ -328,6 +312,10 @@ export const COMMANDS = {
 } as const satisfies Readonly<Record<string, CommandDefinition>>;
 
 export type CommandName = keyof typeof COMMANDS;
+
+type FirstWord<Usage extends string> = Usage extends `${infer Word} ${string}` ? Word : Usage;
+export type TeamSubcommand = FirstWord<keyof (typeof COMMANDS)["teams"]["actions"]>;
+export const teamSubcommands = Object.keys(COMMANDS.teams.actions).map((usage) => usage.split(" ")[0] ?? usage);
 
 export type ArgumentsOf<Name extends CommandName> = ParsedArguments<(typeof COMMANDS)[Name]>;
 

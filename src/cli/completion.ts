@@ -2,7 +2,7 @@
 import { tools } from "../../tools/index.ts";
 import { readConfig } from "../core/config.ts";
 import { VIEW_NAMES } from "../toolkit/views.ts";
-import { COMMANDS, commands, flagsOf, INSTALL_CLIENTS, type RunCommand, SHELLS, TEAM_ACTIONS } from "./commands.ts";
+import { COMMANDS, commands, flagsOf, INSTALL_CLIENTS, type RunCommand, SHELLS, teamSubcommands } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
 import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
@@ -26,7 +26,7 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   install: INSTALL_CLIENTS.map(toWord),
   uninstall: INSTALL_CLIENTS.map(toWord),
   show: VIEW_NAMES.map(toWord),
-  teams: TEAM_ACTIONS.map(toWord),
+  teams: teamSubcommands.map(toWord),
 };
 
 /** Returns the rules in order of precedence: the first pattern that matches applies. */

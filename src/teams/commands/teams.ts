@@ -2,7 +2,14 @@
 import { isAbsolute } from "node:path";
 import { JOURNAL_VERSION } from "../../actions/schema.ts";
 import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
-import { ACTION_STATES, type ArgumentsOf, COMMANDS, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
+import {
+  ACTION_STATES,
+  type ArgumentsOf,
+  COMMANDS,
+  type RunCommand,
+  type TeamSubcommand,
+  teamSubcommands,
+} from "../../cli/commands.ts";
 import { describeError, parseChoice } from "../../cli/errors.ts";
 import { tryCredentials, verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
@@ -336,10 +343,8 @@ async function migrateTables(
   return 0;
 }
 
-type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
-
 /** Returns the TEAM or the SUBJECT that the action needs by its usage, or "" if it needs none. */
-function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
+function parseTeamName(subcommand: string, names: readonly string[]): string {
   const usage = Object.keys(COMMANDS.teams.actions).find((each) => each.split(" ")[0] === subcommand);
   const argument = usage?.split(" ")[1];
   const [name, ...more] = names;
@@ -377,11 +382,15 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<Exclude<TeamSubcommand, "resolve">, S
   erase: (subject, _flags, manager) => eraseUser(subject, manager),
 };
 
+const hasHandler = (subcommand: string): subcommand is keyof typeof SUBCOMMAND_HANDLERS =>
+  Object.hasOwn(SUBCOMMAND_HANDLERS, subcommand);
+
 /** Resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
 export const teams: RunCommand<"teams"> = async ({ values, positionals }, environment) => {
   const [argument = "", ...names] = positionals;
-  const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
-  if (subcommand === "resolve") {
+  const subcommand = parseChoice("ACTION", argument, teamSubcommands);
+  // Only resolve has none: it runs a tool of the team, and needs no manager.
+  if (!hasHandler(subcommand)) {
     const [team, key] = names;
     return await resolveTeamActions(environment, parseTeamName(subcommand, team === undefined ? [] : [team]), key);
   }
