@@ -11,6 +11,8 @@ import { ask, quoted, raw, say, type Text } from "../core/text.ts";
 /** The program may ask the user for a password, but a call must not wait for it longer than clients do. */
 const COMMAND_LIMIT_MS = 20_000;
 const MAX_BYTES = 8_192;
+/** Also a limit of the program's messages, which are discarded. */
+const MAX_OUTPUT_BYTES = 1_048_576;
 const execute = promisify(execFile);
 
 /** `fix`: a sentence without its period (default: to correct the variable). */
@@ -44,7 +46,7 @@ const ExitError = z.object({
 /** Completes "the program …" with the reason for which it returned no secret. */
 function describeExit(error: unknown): Text {
   const { code, signal, killed } = ExitError.parse(error);
-  if (code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return say`printed more than ${MAX_BYTES} bytes`;
+  if (code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return say`printed more than ${MAX_OUTPUT_BYTES} bytes`;
   if (killed) return say`did not end within ${COMMAND_LIMIT_MS / 1_000} s`;
   if (typeof code === "string") return say`cannot be started (${raw(code)})`;
   return say`ended with ${signal ?? say`exit code ${String(code)}`}`;
@@ -56,7 +58,7 @@ async function runSecretCommand([program = "", ...args]: readonly string[]): Pro
   const running = execute(program, args, {
     env: withoutMicVariables(process.env),
     encoding: "buffer",
-    maxBuffer: MAX_BYTES,
+    maxBuffer: MAX_OUTPUT_BYTES,
     timeout: COMMAND_LIMIT_MS,
     killSignal: "SIGKILL",
     windowsHide: true,

@@ -111,6 +111,7 @@ test.for([
   ["that no shell runs", JSON.stringify(["printf", "%s\\n", SECRET]), SECRET],
   ["that is specified as plain words", "echo a-secret", "a-secret"],
   ["that gets no MIC_ variables and an empty stdin", commandOf(PRINT_VARIABLES), "none:"],
+  ["that prints long messages", commandOf("console.error('x'.repeat(100_000)); console.log('a-secret')"), "a-secret"],
 ] as const)("the API receives the output of a program %s", async ([_, command, printed], { stub }) => {
   expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command })).toMatchObject({ code: 0 });
   expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(printed));
@@ -174,7 +175,8 @@ test.for([
     commandOf(`process.kill(process.pid, "SIGTERM"); setTimeout(() => 0, 60000)`),
     posixMissing === undefined ? "ended with SIGTERM" : "ended with exit code 1",
   ],
-  [commandOf("console.log('x'.repeat(10000))"), "printed more than 8192 bytes"],
+  [commandOf("console.log('x'.repeat(10000))"), "one line of 1 to 8192"],
+  [commandOf("console.log('x'.repeat(2_000_000))"), "printed more than 1048576 bytes"],
   ['["no-such-program-of-mic-mcp"]', "cannot be started (E"],
   [commandOf(""), "one line of 1 to 8192"],
 ] as const)("the error of secret program %# is reported, and nothing is sent", async ([command, reason], { stub }) => {
