@@ -277,7 +277,7 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
 }
 
 /** Usual values, which the summary view omits. */
-const DEFAULT_VALUES = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
+const DEFAULT_VALUES: Partial<Job> = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
 
 function jobFields(job: Job): object {
   const { workspaceId, resourceVersion, updatedAt, processingState, stages, failure, ...rest } = job;

@@ -40,13 +40,14 @@ export const submitTraits: TraitsOf<typeof createMicJob> = {
 const body = createMicJob.body.shape;
 
 /** The arguments of submit_job, run_job and run_jobs that describe the job. `inputs`: the tool's own arguments for the job's inputs. */
-export const submissionArguments = <const I extends z.ZodRawShape>(inputs: I) => ({
-  workspaceId: body.workspaceId,
-  recipeVersionId: body.recipeVersionId,
-  ...inputs,
-  parameterValues: body.parameterValues.describe(parameterValuesText),
-  clientReference: body.clientReference.describe("Your note."),
-});
+export const submissionArguments = <const I extends z.ZodRawShape>(inputs: I) =>
+  ({
+    workspaceId: body.workspaceId,
+    recipeVersionId: body.recipeVersionId,
+    ...inputs,
+    parameterValues: body.parameterValues.describe(parameterValuesText),
+    clientReference: body.clientReference.describe("Your note."),
+  }) satisfies Record<Exclude<keyof typeof body, "inputBindings">, z.ZodType>;
 
 /** A job without its inputs. */
 type Submission = Readonly<z.output<z.ZodObject<ReturnType<typeof submissionArguments<Record<never, never>>>>>>;
