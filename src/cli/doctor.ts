@@ -1,6 +1,7 @@
 // Implements `mic-mcp doctor`, which prints the settings, checks everything that a call depends on, and prints how to fix each problem.
 import { systemTiming } from "../api-client/attempts.ts";
 import { type Config, checkPath, readConfig, UsageError } from "../core/config.ts";
+import { pickMicVariables } from "../core/environment-variables.ts";
 import { escapeJson, escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { createTokens } from "../credentials/tokens.ts";
@@ -70,7 +71,12 @@ async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options:
   const freshTokens = createTokens({ identity, transport, timing: systemTiming, redactor });
   const { httpTokenFile } = await import("../transports/http/token.ts");
   try {
-    const settings = await collectSettings(given, keychain, composed.journal);
+    const settings = await collectSettings(
+      given,
+      Object.keys(pickMicVariables(environment)),
+      keychain,
+      composed.journal,
+    );
     const basicChecks = [
       checkNode(),
       checkWarnings(config),

@@ -72,8 +72,13 @@ async function readKeychain(config: Config, keychain: Keychain | undefined): Pro
   }
 }
 
-/** `keychain`: undefined with MIC_KEYCHAIN=off, or if the API is emulated. */
-export async function collectSettings(config: Config, keychain: Keychain | undefined, journal: JournalHandle) {
+/** `keychain`: undefined with MIC_KEYCHAIN=off, or if the API is emulated. `variables`: the names of those that are set. */
+export async function collectSettings(
+  config: Config,
+  variables: readonly string[],
+  keychain: Keychain | undefined,
+  journal: JournalHandle,
+) {
   const { login, tokens, profiles = [], state, detail } = await readKeychain(config, keychain);
   return {
     /** True with MIC_EMULATOR=1; the API settings are then not used. */
@@ -86,6 +91,7 @@ export async function collectSettings(config: Config, keychain: Keychain | undef
     profiles,
     keychain: { mode: config.keychain, state, detail },
     tokens,
+    variables,
     downloadDir: config.downloadDir,
     stateDir: config.stateDir,
     journal: await inspectJournal(config, journal).catch((error: unknown) => ({
@@ -109,6 +115,7 @@ function formatTokenStatus({ scopes, ageSeconds, expiresInSeconds: secondsLeft }
 export const formatSettings = ({ keychain, ...settings }: SettingsReport): readonly string[] =>
   [
     ...(settings.emulator ? ["API             an emulator inside the process (MIC_EMULATOR=1)"] : []),
+    `variables       ${settings.variables.join(", ") || "none"}`,
     `base URL        ${formatSetting(settings.baseUrl)}`,
     `client id       ${formatSetting(settings.clientId)}`,
     `client secret   ${formatSetting(settings.clientSecret)}`,
