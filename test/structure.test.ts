@@ -145,6 +145,10 @@ test("only commands write to stdout", () => {
   expect(writers.map(({ path }) => path).filter((path) => !MAY_WRITE_STDOUT.test(path))).toEqual([]);
 });
 
+test("a MIC_ variable is read by the configuration, never from process.env", () => {
+  expect(files.filter(({ code }) => /process\.env\W{1,3}MIC_/.test(code)).map(({ path }) => path)).toEqual([]);
+});
+
 test("code for serving over HTTP is loaded only on request", () => {
   const isHttp = (path: string) => /^src\/(?:transports\/http\/|cli\/serve-http\.|teams\/)/.test(path);
   const loaded = ({ path, code }: File) =>

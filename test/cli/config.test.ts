@@ -1,8 +1,12 @@
 // Tests each variable and flag: the values it accepts and refuses, and that a refusal never shows the value.
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { settings } from "../../scripts/release/product.ts";
 import { COMMANDS, flagsOf } from "../../src/cli/commands.ts";
 import { listVariables, readConfig, UsageError } from "../../src/core/config.ts";
+import { readVariables, type Variables } from "../../src/core/environment-variables.ts";
+import { readDeploymentVariables } from "../../src/teams/settings.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { words } from "../support/words.ts";
@@ -70,15 +74,29 @@ test.each(INVALID)("%s is refused with an invalid value, and an empty one counts
   expect(readConfig({ [name]: "" })).toEqual(readConfig({}));
 });
 
-test("each variable has invalid values here, and each flag of serve that sets a variable sets one of them", () => {
+test("each variable has invalid values here, and flags of serve and settings of the bundle set only variables", () => {
   const variables = listVariables();
   const tested = INVALID.map(([name]) => name);
   expect(variables.filter((name) => !tested.includes(name))).toEqual([]);
   const own = ["http", "teams", "host", "port", "no-token"];
   const flags = flagsOf(COMMANDS.serve).flatMap(({ name }) => (own.includes(name) ? [] : [name]));
-  expect(variables).toEqual(
-    expect.arrayContaining(flags.map((name) => `MIC_${name.replaceAll("-", "_").toUpperCase()}`)),
-  );
+  const set = [
+    ...flags.map((name) => `MIC_${name.replaceAll("-", "_").toUpperCase()}`),
+    ...settings.map(({ variable }) => variable),
+  ];
+  expect(set.filter((name) => !variables.includes(name))).toEqual([]);
+});
+
+test.each([
+  ["docs/use/configuration.md", (given: Variables) => readConfig({ HOME: "/home/x", ...given })],
+  [
+    "docs/operate/configuration.md",
+    (given: Variables) => readVariables(given, (read) => readDeploymentVariables(read, {})).values,
+  ],
+] as const)("the defaults in %s are those of the program", (page, read) => {
+  const rows = [...readFileSync(page, "utf8").matchAll(/^\| `(MIC_\w+)` \| [^|]* \| (?:`([^`|]+)`|(\d+)) \|/gm)];
+  expect(rows.length).toBeGreaterThan(4);
+  for (const [, name = "", text, number] of rows) expect(read({ [name]: text ?? number }), name).toEqual(read({}));
 });
 
 test("an invalid variable or flag is a usage error of the program, which names the variable", async () => {

@@ -1,4 +1,6 @@
 // One valid value of every resource and request body, written by hand from docs/contract.md, 2 and 4, with all optional fields.
+import type * as z from "zod/v4";
+import type * as bodies from "../../src/contract/endpoints/bodies.ts";
 
 const hex32 = "0123456789abcdef0123456789abcdef";
 const hex64 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -197,7 +199,7 @@ export const createJob = {
   inputBindings: [inputBinding],
   parameterValues: { year: 2026 },
   clientReference: "monthly run",
-};
+} satisfies Required<z.output<typeof bodies.CreateJob>>;
 
 export const createInput = {
   workspaceId: "micws_1",
@@ -205,7 +207,7 @@ export const createInput = {
   referenceId: "devsignfile_1",
   alias: "Districts 2026",
   clientReference: "upload 7",
-};
+} satisfies Required<z.output<typeof bodies.CreateInput>>;
 
 export const createProcessingRequest = {
   workspaceId: "micws_1",
@@ -214,6 +216,8 @@ export const createProcessingRequest = {
   recipeVersionHash: hex64,
   purpose: "Count mandals by district",
   expiresAt: "2126-12-20T10:00:00Z",
-};
+} satisfies Required<z.output<typeof bodies.CreateProcessingRequest>>;
 
-export const retryJob = { retryMode: "SAFE_RESUME", reason: "The source is back" };
+export const retryJob = { retryMode: "SAFE_RESUME", reason: "The source is back" } satisfies Required<
+  z.output<typeof bodies.RetryJob>
+>;

@@ -1,6 +1,7 @@
 // Tests that the emulator checks each field of each operation over HTTP, docs/contract.md, 4. contract/fields.test.ts tries all
 // values on the schemas that it uses, so one invalid value shows that the emulator uses them; tools/arguments.test.ts sends valid ones.
 import { expect, test } from "vitest";
+import { idKindOf } from "../../src/api-client/id-kinds.ts";
 import { changeAt, withoutKey } from "../contract/check.ts";
 import { badValues, type Field, fieldsOf, headersOf } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
@@ -82,6 +83,14 @@ test("a query with an unknown, missing or repeated parameter is refused", {
     const wrong = pairs.flatMap((one) => [[...pairs, one], pairs.filter((other) => other !== one)]);
     for (const query of [...["unexpected=1", "unexpected", "__proto__=1"].map((extra) => [...pairs, extra]), ...wrong])
       await expectRefused(row, { ...parts, query: query.join("&") }, "/query", query.join("&"));
+  }
+});
+
+test.each(rows)("the ids in the path of $id begin with a prefix of their kind", async ({ id }) => {
+  const { path = {} } = await createRequest(await exampleData(), id);
+  for (const [name, value] of Object.entries(path)) {
+    const prefix = idKindOf(name)?.prefixes.find((each) => value.startsWith(each));
+    expect(prefix, `correct the prefixes of ${name} in src/api-client/id-kinds.ts: ${value}`).toBeDefined();
   }
 });
 

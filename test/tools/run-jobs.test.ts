@@ -1,7 +1,10 @@
 // Tests run_jobs: one recipe on many files, each file and each job only once, with a state for each file.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { isNote } from "../../src/actions/fingerprint.ts";
+import { submitTraits } from "../../src/toolkit/jobs/submitting.ts";
 import { FILE } from "../emulator/work.ts";
+import { fieldsOf } from "../fields.ts";
 import { operations } from "../operations.ts";
 import { type Args, type Bench, createBatchArguments, createRunArguments, refusal, type SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -43,8 +46,12 @@ describeLatestRevision((bench) => {
   });
 
   test("run_jobs submits a file as the same action as run_job, and a new key makes another job", async () => {
-    const batch = await argsFor(bench(), [FILE.succeeds]);
-    const args = await createRunArguments(bench().service, FILE.succeeds);
+    const optional = fieldsOf(operations.createMicJob).filter(
+      ({ name, isOptional }) => isOptional && !isNote(name, submitTraits),
+    );
+    const more = Object.fromEntries(optional.map(({ name, values }) => [name, values.accepts.at(-1)]));
+    const batch = await argsFor(bench(), [FILE.succeeds], more);
+    const args = { ...(await createRunArguments(bench().service, FILE.succeeds)), ...more };
     const single = await bench().ok("run_job", args, bench().withAdvancingClock());
     const { id } = Object(single.structured["data"]);
     expect((await run(bench(), batch)).results).toMatchObject([{ jobId: id, state: "SUCCEEDED" }]);

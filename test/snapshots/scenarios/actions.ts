@@ -51,7 +51,7 @@ const recordSubmitJob: Scenario = async (recorder) => {
     clientReference: `report ${count}`,
   });
   const withOtherNote = (args: Args) => ({ ...args, clientReference: "another report" });
-  const invalid = { ...body, inputBindings: [], priority: "high" };
+  const invalid = { ...body, inputBindings: [], nickname: "x" };
   const operationId = "createMicJob";
   await recordActionStates(recorder, {
     ...{ operationId, createArguments, withOtherNote, invalid },
