@@ -10,6 +10,10 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Returns the member of an object at a path of names; undefined if there is none. */
+export const memberAt = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>((part, name) => (isJsonObject(part) ? part[name] : undefined), value);
+
 /** Returns the value of a JSON text; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
@@ -42,28 +46,15 @@ export const jsonObject = z
 const encoder = new TextEncoder();
 const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
-/** Bytes of the brackets or braces, and of the commas between `count` members. */
-const punctuationBytes = (count: number): number => 2 + Math.max(0, count - 1);
-
-/** The same as `jsonBytes`, many times slower. Does not recurse, because a small value can be nested deeper than the stack. */
+/** The same as `jsonBytes`, many times slower. A bigint, for which JSON.stringify has no form, is written as a text without its quotes. */
 function countJsonBytes(value: unknown): number {
-  let bytes = 0;
-  const rest: unknown[] = [value];
-  while (rest.length > 0) {
-    const part = rest.pop();
-    if (Array.isArray(part)) {
-      bytes += punctuationBytes(part.length);
-      for (const item of part) rest.push(item);
-    } else if (isJsonObject(part)) {
-      const members = Object.entries(part).filter(([, member]) => member !== undefined);
-      bytes += punctuationBytes(members.length);
-      for (const [key, member] of members) {
-        bytes += utf8Bytes(JSON.stringify(key)) + 1;
-        rest.push(member);
-      }
-    } else bytes += typeof part === "string" ? utf8Bytes(JSON.stringify(part)) : String(part).length;
-  }
-  return bytes;
+  let quotes = 0;
+  const text = JSON.stringify(value, (_name, part: unknown) => {
+    if (typeof part !== "bigint") return part;
+    quotes += 2;
+    return part.toString();
+  });
+  return utf8Bytes(text) - quotes;
 }
 
 /** Returns the size of a value as compact JSON, in UTF-8 bytes. */
@@ -71,7 +62,6 @@ export function jsonBytes(value: unknown): number {
   try {
     return utf8Bytes(JSON.stringify(value));
   } catch {
-    // JSON.stringify has no form for a bigint, and recurses.
     return countJsonBytes(value);
   }
 }

@@ -11,7 +11,7 @@ import {
   Server,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../contract/json.ts";
+import { isJsonObject, memberAt } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { ResourceReference } from "../toolkit/uri.ts";
@@ -47,7 +47,7 @@ const FIRST_WITH_LINKS = "2025-06-18";
 export const supportsLinks = (version = FIRST_WITH_LINKS): boolean => version >= FIRST_WITH_LINKS;
 
 export function clientNameOf(client: unknown): string | undefined {
-  const name = isJsonObject(client) ? client["name"] : undefined;
+  const name = memberAt(client, "name");
   return typeof name === "string" ? name : undefined;
 }
 
@@ -62,8 +62,8 @@ function readPlainCall(message: JSONRPCMessage) {
 /** Returns undefined for a client that supports tasks, because the answer may be a task. */
 function readEnvelope(meta: Readonly<Record<string, unknown>>): Client | undefined {
   const { [PROTOCOL_VERSION_META_KEY]: version, [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta;
-  const { extensions } = isJsonObject(capabilities) ? capabilities : {};
-  if (typeof version !== "string" || (isJsonObject(extensions) && TASKS_EXTENSION in extensions)) return undefined;
+  const tasks = memberAt(capabilities, "extensions", TASKS_EXTENSION);
+  if (typeof version !== "string" || tasks !== undefined) return undefined;
   return { version, name: clientNameOf(meta[CLIENT_INFO_META_KEY]), capabilities };
 }
 

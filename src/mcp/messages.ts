@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { isLosslessNumber } from "lossless-json";
 import * as z from "zod/v4";
-import { isJsonObject } from "../contract/json.ts";
+import { isJsonObject, memberAt } from "../contract/json.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import { parseLossy } from "../toolkit/exact-json.ts";
 
@@ -82,14 +82,11 @@ const LONG_ID_MEMBER = new RegExp(`"(id|requestId|progressToken)":"${LONG_ID}([-
 /** Where a message contains an id that the client chose, or numbers that are sent to the API. */
 const EXACT_PATHS = [["id"], ["params", "requestId"], ["params", "_meta", "progressToken"], ["params", "arguments"]];
 
-const memberAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((part, name) => (isJsonObject(part) ? part[name] : undefined), value);
-
 /** Replaces a long id by a text with its digits, and the arguments by those in `exact`, the same message without loss of digits. */
 function keepDigits(message: unknown, exact: unknown): void {
   for (const path of EXACT_PATHS) {
-    const value = memberAt(exact, path);
-    const parent = memberAt(message, path.slice(0, -1));
+    const value = memberAt(exact, ...path);
+    const parent = memberAt(message, ...path.slice(0, -1));
     if (value !== undefined && isJsonObject(parent))
       Reflect.set(parent, path.at(-1) ?? "", isLosslessNumber(value) ? `${LONG_ID}${value.value}` : value);
   }
@@ -108,7 +105,7 @@ export function parseMessages(json: string): unknown {
     if (!isJsonObject(message)) continue;
     if (exact !== undefined) keepDigits(message, Array.isArray(exact) ? exact[at] : exact);
     const isCall = message["method"] === "tools/call";
-    if (hasNull) omitNulls(message, isCall ? memberAt(message, ["params", "arguments"]) : undefined);
+    if (hasNull) omitNulls(message, isCall ? memberAt(message, "params", "arguments") : undefined);
   }
   return value;
 }

@@ -12,7 +12,7 @@ import { deriveRepeatKey } from "../actions/idempotency-keys.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import { asValidBody } from "../api-client/decode.ts";
 import { encodeRequest } from "../api-client/encode.ts";
-import { isJsonObject } from "../contract/json.ts";
+import { memberAt } from "../contract/json.ts";
 import { withTimeout } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
 import { call, join, own, quoted, raw, say, type Text, withKey } from "../core/text.ts";
@@ -56,8 +56,7 @@ export interface ActionRun<T, E extends ResourceEndpoint<T>> {
 
 /** Returns a text field of the resource in a response whose shape is unknown. */
 function textField(answer: unknown, name: string): string | undefined {
-  const data = isJsonObject(answer) ? answer["data"] : undefined;
-  const value = isJsonObject(data) ? data[name] : undefined;
+  const value = memberAt(answer, "data", name);
   return typeof value === "string" ? value : undefined;
 }
 

@@ -1,4 +1,5 @@
 // This module has the names of the views that a host shows to the user (MCP Apps, SEP-1865), and detects clients that show them.
+import { memberAt } from "../contract/json.ts";
 
 export const UI_EXTENSION = "io.modelcontextprotocol/ui";
 
@@ -10,12 +11,8 @@ export type ViewName = (typeof VIEW_NAMES)[number];
 
 export const viewUri = (name: ViewName): string => `ui://mic-mcp/${name}.html`;
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {};
-
 /** `capabilities`: the capabilities that the client declares, in any protocol revision. */
 export function declaresViews(capabilities: unknown): boolean {
-  const { extensions } = fieldsOf(capabilities);
-  const { mimeTypes } = fieldsOf(fieldsOf(extensions)[UI_EXTENSION]);
+  const mimeTypes = memberAt(capabilities, "extensions", UI_EXTENSION, "mimeTypes");
   return Array.isArray(mimeTypes) && mimeTypes.includes(APP_HTML);
 }

@@ -1,6 +1,6 @@
 // Converts a tool's result or failure to the answer to its call, with the members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock, Result } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../contract/json.ts";
+import { memberAt } from "../../contract/json.ts";
 import { errorMessage, Failure, type FailureFacts, toReport } from "../../core/failure.ts";
 import { ask, type Reader, raw, render, say, shows } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
@@ -97,8 +97,7 @@ export function reportFailure(tool: string, facts: FailureFacts, reader: Reader,
 /** Returns the kind of the failure that a result reports; undefined for a success. */
 export function errorKindOf(result: Result): string | undefined {
   if (result["isError"] !== true) return undefined;
-  const facts = result._meta?.["mic-mcp/error"];
-  const kind = isJsonObject(facts) ? facts["kind"] : undefined;
+  const kind = memberAt(result, "_meta", "mic-mcp/error", "kind");
   return typeof kind === "string" ? kind : OTHER;
 }
 

@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
 import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
-import { isJsonObject } from "../../contract/json.ts";
+import { memberAt } from "../../contract/json.ts";
 import { abortFailure, errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
 import { join, type Reader, say, type Text } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
@@ -65,13 +65,11 @@ const OWN_FAILURES: ReadonlySet<FailureFacts["kind"]> = new Set(["internal", "un
 /** Number of calls in this process. It identifies a call; request ids do not, because each client counts from the start. */
 let callCount = 0;
 
-const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
-
 /** `result`: undefined if the user declined. */
 const correlationFieldsOf = ({ _meta }: CallToolResult, { action }: Partial<ToolResult> = {}) => ({
   key: action?.idempotencyKey,
   attempts: action?.attempts,
-  requestId: memberOf(_meta, "mic-mcp/requestId"),
+  requestId: memberAt(_meta, "mic-mcp/requestId"),
 });
 
 /** Arguments and results are not logged. Common fields connect the lines, and the requestId connects them to the API's log. */
