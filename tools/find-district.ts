@@ -35,16 +35,11 @@ type Match = Omit<FoundDistrict, "match"> & Partial<Pick<FoundDistrict, "match">
 interface Answer extends Omit<FoundDistricts, "matches"> {
   readonly matches: readonly Match[];
 }
-/** The matches as a model reads them: the summary has the names of their states. */
-interface ShownDistricts extends Omit<Answer, "matches"> {
-  readonly matches: readonly Omit<Match, "stateName">[];
-  /** A sentence about one of several names; absent if its only match is sufficient. */
-  readonly note?: string;
-}
-type FoundAnswer = FindingMetadata & (Omit<ShownDistricts, "query"> | { readonly answers: readonly ShownDistricts[] });
-
-/** Leaves out the `match` of a certain only match if `certainty` or `kind` implies it. */
-function toShown({ matches, ...answer }: Answer, note?: Text): ShownDistricts {
+/**
+ * Returns the matches as a model reads them, without the names of their states, which the summary has, and without the `match` of a certain
+ * only match if `certainty` or `kind` implies it. `note`: about one of several names, unless its only match is sufficient.
+ */
+function toShown({ matches, ...answer }: Answer, note?: Text) {
   const isCertain = matches.length === 1 && answer.certainty !== "guess";
   const shown = matches.map(({ stateName: _stateName, match, ...others }) =>
     isCertain && (match === "exact" || others.kind !== undefined) ? others : { ...others, ...(match && { match }) },
@@ -190,7 +185,7 @@ export const findDistrict = defineTool({
   searchHint: "which state, old or former name, city, spelling",
   effect: "read",
   input,
-  output: outputs.answer<FoundAnswer>({ vintage: outputs.text }, { matches: outputs.list, nextStep: outputs.object }),
+  output: outputs.answer<object>({ vintage: outputs.text }, { matches: outputs.list, nextStep: outputs.object }),
   async run({ waitSeconds, ...args }, ctx) {
     const { name = [], names, state, limit = DEFAULT_LIMIT } = args;
     const queries = names ?? [name].flat();
@@ -225,7 +220,7 @@ export const findDistrict = defineTool({
       return toolResult({ ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
     }
     const found = findings.map(({ answer }) => answer);
-    const answers: ShownDistricts[] = [];
+    const answers: object[] = [];
     const notes: Text[] = [];
     for (const finding of findings) {
       const { where, elsewhere } = await lookElsewhere(finding, args, countryAnswer);

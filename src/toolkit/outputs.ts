@@ -10,20 +10,7 @@ const integer = { type: "integer" } as const;
 const boolean = { type: "boolean" } as const;
 const list = { type: "array" } as const;
 
-type FieldSchema<V> = V extends string
-  ? typeof text
-  : V extends number
-    ? typeof integer
-    : V extends boolean
-      ? typeof boolean
-      : V extends readonly unknown[]
-        ? typeof list
-        : typeof object;
-
 type Fields = Readonly<Record<string, JsonSchema>>;
-
-/** Schemas of the fields that are always present. */
-type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> } & Fields;
 
 const shape = <T>(properties: Fields): Output<T> => ({ schema: { type: "object", properties } });
 
@@ -37,7 +24,7 @@ export const outputs = {
   page: <T>(facts: Fields = {}) =>
     shape<readonly T[]>({ summary: text, nextStep: object, ...facts, data: list, page: object }),
   /** The fields of the data at the top level, after the summary. `optional`: fields that are not always present. */
-  answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
+  answer: <T>(fields: Fields, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
   /** A list of the playground API, whose rows are shown by their codes. `T`: the API's response. */
   catalog: <T>(fields: Fields) => shape<T>({ summary: text, ...fields, vintage: text }),
   /** The summary of a view, for the agent. Only the view receives the data. */
