@@ -122,42 +122,36 @@ const foldEnum: Rule = (value, { name, schema, notes }) => {
 const DAY_MS = 86_400_000;
 const LOCAL_DATE_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?$/i;
 
-/** Returns the instant that a date means, in UTC. A filter also accepts "today", "yesterday" and a time without an offset. */
+/** Returns the instant that a date means, in UTC. A filter also accepts a year, "today", "yesterday" and a time without an offset. */
 function instantOf(text: string, isFilter: boolean): string | undefined {
   if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`;
   if (!isFilter) return undefined;
+  if (/^\d{4}$/.test(text)) return `${text}-01-01T00:00:00Z`;
   const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
   if (daysAgo >= 0) return `${new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10)}T00:00:00Z`;
   const [, date, time, seconds = ":00"] = LOCAL_DATE_TIME.exec(text) ?? [];
   return date === undefined ? undefined : `${date}T${time}${seconds}Z`;
 }
 
-const YEAR = /^\d{4}$/;
 /** Filters by time. */
 const TIME_FILTERS: ReadonlySet<string> = new Set(["createdSince", "createdBefore", "updatedSince"]);
-const isTimeFilter = (name: string): boolean => TIME_FILTERS.has(name);
 
 /** The year of a date, for a filter by year. */
 const readYear: Rule = (value, { name, notes }) => {
-  const [, year] = typeof value === "string" && isTimeFilter(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
+  const [, year] =
+    typeof value === "string" && TIME_FILTERS.has(name) ? (/^\s*(\d{4})-\d\d(?!\d)/.exec(value) ?? []) : [];
   if (year === undefined) return value;
   notes.push(say`${name} ${quoted(String(value), MAX_NAME)} was read as the year ${year}.`);
   return Number(year);
 };
 
-const readDate: Rule = (given, { name, schema, notes }) => {
-  if (schema["format"] !== "date-time") return given;
-  const isYear = isTimeFilter(name) && YEAR.test(String(given).trim());
-  const value = isYear ? `${String(given).trim()}-01-01` : given;
-  if (typeof value !== "string") return given;
-  const text = value.trim();
-  const instant = instantOf(text, isTimeFilter(name));
-  if (instant === undefined) {
-    const micros = parseDateTime(text);
-    if (micros === undefined) return value;
-    return UTC_NAMES.has(name) && !text.endsWith("Z") ? formatUtc(micros) : text;
-  }
-  if (parseDateTime(instant) === undefined) return value;
+const readDate: Rule = (value, { name, schema, notes }) => {
+  if (schema["format"] !== "date-time" || !(typeof value === "string" || typeof value === "number")) return value;
+  const text = String(value).trim();
+  const micros = parseDateTime(text);
+  if (micros !== undefined) return UTC_NAMES.has(name) && !text.endsWith("Z") ? formatUtc(micros) : text;
+  const instant = instantOf(text, TIME_FILTERS.has(name));
+  if (instant === undefined || parseDateTime(instant) === undefined) return value;
   // A date-time may contain a space.
   notes.push(say`${name} ${raw(text)} was read as ${instant}.`);
   return instant;
