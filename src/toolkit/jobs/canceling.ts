@@ -1,12 +1,14 @@
 // This module cancels jobs. A cancellation needs the job's current version (docs/contract.md, 4.2: If-Match). If the call has none, the
 // version is read first. If the job changes in between, it is read again, since the agent asked to cancel its current state.
 
+import type { ActionDescriptor } from "../../actions/actions.ts";
 import { formatDuration } from "../../actions/deduplication-window.ts";
 import { identifies, type TraitsOf } from "../../actions/fingerprint.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
+import { formatCount } from "../../core/counts.ts";
 import { Failure, unlessFailed } from "../../core/failure.ts";
 import { AGENT, call, join, render, say } from "../../core/text.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
@@ -18,8 +20,7 @@ import { type ActionResult, type Describe, type ReadAnswer, resourceResult, type
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { problemText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { readJob, readOffer, readState } from "./batch.ts";
-import { confirmJobs } from "./confirming.ts";
+import { mapConcurrently, readJob, readOffer, readState, stateSuffix } from "./batch.ts";
 import { describeJobWith, findRetry, readRecorded } from "./job-history.ts";
 import { readOrigin } from "./origins.ts";
 
@@ -70,6 +71,31 @@ export async function prepareJobConfirmation(
   ];
   return { text: sentences.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };
 }
+
+interface JobsQuestion {
+  readonly reason: string;
+  /** The actions of the call, by the id of their job. */
+  readonly actions: ReadonlyMap<string, ActionDescriptor>;
+  /** Returns the state of a job whose work would be discarded; an empty string if it cannot be read, and undefined for any other job. */
+  stateOf(jobId: string, ctx: ToolContext): Promise<string | undefined>;
+  /** "Cancel 3 jobs? Their finished work is discarded" */
+  question(jobs: string): string;
+}
+
+/** An action in the journal was confirmed before, or needed no confirmation. There is no question if no other job is left. */
+export const confirmJobs = ({ reason, actions, stateOf, question }: JobsQuestion) => ({
+  actions: [...actions.values()],
+  async prepare(ctx: ToolContext): Promise<ConfirmationPrompt | undefined> {
+    const named = await mapConcurrently([...actions], async ([jobId, action]) => {
+      if (await ctx.actions.findExisting(action)) return undefined;
+      const state = await stateOf(jobId, ctx);
+      return state === undefined ? undefined : `${formatToken(jobId)}${stateSuffix(state)}`;
+    });
+    if (named.length === 0) return undefined;
+    const text = `${question(formatCount(named.length, "job"))}: ${named.join(", ")}. The reason given: ${quote(reason)}`;
+    return { text, resourceVersion: undefined };
+  },
+});
 
 interface CancelArguments extends ActionArguments {
   readonly jobId: string;

@@ -21,21 +21,13 @@ export interface ResolveArguments {
   readonly outcome?: "none";
 }
 
-export interface ResolvedRow {
-  readonly tool: string;
-  readonly idempotencyKey: string;
-  /** The id of the resource that the action is about. */
-  readonly targetId: string;
+/** What is known of an action now, as its row shows it. */
+export interface Finding {
   readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "not resolvable";
   /** The id of the resource that the action created. */
-  readonly createdId?: string;
+  readonly createdId?: string | undefined;
   /** The ids of the jobs that the action may have created. */
   readonly candidates?: readonly string[];
-  /** As an agent reads it. */
-  readonly finding: string;
-}
-
-export interface Finding extends Pick<ResolvedRow, "outcome" | "createdId" | "candidates"> {
   readonly finding: Text;
   /** True if a later identical call may find out more. */
   readonly isWorthRepeating?: boolean;

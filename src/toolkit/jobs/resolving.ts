@@ -21,7 +21,6 @@ import {
   findingFromJournal,
   IN_PROGRESS,
   type ResolveArguments,
-  type ResolvedRow,
   recordDecision,
   resolveByReading,
   stillUnknownFinding,
@@ -126,7 +125,7 @@ async function resolveOne(action: ActionStatus, args: ResolveArguments, ctx: Too
 export const NOTHING_UNRESOLVED = say`No action is unresolved.`;
 
 /** "4 actions: 2 resolved, 1 rejected, 1 still unknown." */
-const summaryOf = (outcomes: readonly ResolvedRow["outcome"][]): Text =>
+const summaryOf = (outcomes: readonly Finding["outcome"][]): Text =>
   join([
     say`${countPart(outcomes.length, "action")}: ${raw(tally(outcomes))}.`,
     outcomes.length > MAX_ROWS && say`The first ${MAX_ROWS} follow.`,
@@ -145,7 +144,7 @@ function lineOf({ action, found }: ResolvedAction): Text {
   return say`${tool} ${targetId} (${own(outcome)}${made}), idempotencyKey ${idempotencyKey}: ${finding}`;
 }
 
-function rowOf({ action, found }: ResolvedAction, reader: Reader): ResolvedRow {
+function rowOf({ action, found }: ResolvedAction, reader: Reader) {
   const { tool, idempotencyKey, targetId } = action;
   const { isWorthRepeating: _, failure: __, ...row } = found;
   return { tool, idempotencyKey, targetId, ...row, finding: render(row.finding, reader) };

@@ -21,7 +21,7 @@ import { BROKEN_LIST } from "../pages.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob, readState } from "./batch.ts";
 import { type Bulk, type BulkRow, createStopRule, type SingleResult } from "./bulk.ts";
-import { confirmJobs } from "./confirming.ts";
+import { confirmJobs } from "./canceling.ts";
 import { type FoundJobs, findJobs, isInPeriod, isSince, jobFilter, MAX_READ } from "./find-jobs.ts";
 import { findKnownRetry, readJobHistory } from "./job-history.ts";
 import { retryTraits } from "./retrying.ts";
