@@ -23,7 +23,7 @@ const { state: stateCode } = listPlaygroundDistricts.query.shape;
 const STATE = /^\d{1,3}$|\p{L}[\p{M}.\s&]*\p{L}/u;
 
 /** The contract does not define the response to an unknown code (open question 9). */
-const mayBeUnknownState = (error: unknown): boolean =>
+const mayBeUnknownState = (error: unknown): error is Failure =>
   error instanceof Failure &&
   (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
@@ -39,13 +39,11 @@ async function readDistricts(text: string, ctx: ToolContext) {
   };
   const { success, data: code = "" } = stateCode.safeParse(text);
   if (!success) return await readNamed((await ctx.geography.states(ctx)).value.states);
-  let failure: unknown;
   const list = await read(code).catch((error: unknown) => {
-    if (!mayBeUnknownState(error)) throw error;
-    failure = error;
-    return undefined;
+    if (mayBeUnknownState(error)) return error;
+    throw error;
   });
-  if (list !== undefined && list.value.districts.length > 0) return list;
+  if (!(list instanceof Failure) && list.value.districts.length > 0) return list;
   // A code is unknown if the states list does not contain it.
   const states = await ctx.geography.states(ctx).then(
     ({ value }) => value.states,
@@ -54,7 +52,7 @@ async function readDistricts(text: string, ctx: ToolContext) {
   const isUnknown = states !== undefined && !states.some((state) => state.code.toUpperCase() === code);
   // A former code is resolved to the state that had it.
   if (isUnknown) return await readNamed(states);
-  if (list === undefined) throw failure;
+  if (list instanceof Failure) throw list;
   return list;
 }
 

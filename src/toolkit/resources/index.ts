@@ -18,8 +18,6 @@ import {
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-const constantTtl = (ttlMs: number) => (): number => ttlMs;
-
 /** A resource that has ended rarely changes. In any other state, it may change at any time. */
 const ttlByState = ({ hasEnded }: ToolResult): number => (hasEnded === true ? MINUTE_MS : SECOND_MS);
 
@@ -56,7 +54,7 @@ export const resources: readonly Resource[] = [
     description: "All states and union territories with their district and mandal counts.",
     tool: "list_states",
     cacheScope: "public",
-    ttlMs: constantTtl(10 * MINUTE_MS),
+    ttlMs: 10 * MINUTE_MS,
   }),
   toolResource({
     uri: "mic://geography/states/{code}/districts",
@@ -65,7 +63,7 @@ export const resources: readonly Resource[] = [
     description: "The districts of one state with their mandal counts; {code} is the state's two-letter code.",
     tool: "list_districts",
     cacheScope: "public",
-    ttlMs: constantTtl(10 * MINUTE_MS),
+    ttlMs: 10 * MINUTE_MS,
   }),
   toolResource({
     uri: "mic://workspaces/{workspaceId}/jobs",
@@ -74,7 +72,7 @@ export const resources: readonly Resource[] = [
     description: "The newest page of a workspace's jobs: id, state, stage and failure.",
     tool: "list_jobs",
     part: "whole",
-    ttlMs: constantTtl(SECOND_MS),
+    ttlMs: SECOND_MS,
   }),
   toolResource({
     uri: "mic://workspaces/{workspaceId}/recipes",
@@ -85,7 +83,7 @@ export const resources: readonly Resource[] = [
     // The maximum of one page: usually this includes all offers.
     arguments: { limit: 100 },
     part: "whole",
-    ttlMs: constantTtl(MINUTE_MS),
+    ttlMs: MINUTE_MS,
   }),
   toolResource({
     uri: "mic://jobs/{jobId}",
@@ -103,7 +101,7 @@ export const resources: readonly Resource[] = [
     title: "Recipe offer",
     description: "One recipe version with all fields: ports, parameter schema, permissions.",
     tool: "get_recipe",
-    ttlMs: constantTtl(5 * MINUTE_MS),
+    ttlMs: 5 * MINUTE_MS,
   }),
   toolResource({
     uri: "mic://inputs/{inputId}",
@@ -111,7 +109,7 @@ export const resources: readonly Resource[] = [
     title: "Input",
     description: "One registered input: state, scan, sha256.",
     tool: "get_input",
-    ttlMs: constantTtl(SECOND_MS),
+    ttlMs: SECOND_MS,
   }),
   toolResource({
     uri: "mic://operations/{operationId}",
@@ -133,7 +131,7 @@ export const resources: readonly Resource[] = [
     title: "File-processing request",
     description: "One permission request for a shared file: its state and the reason.",
     tool: "get_file_processing_request",
-    ttlMs: constantTtl(10 * SECOND_MS),
+    ttlMs: 10 * SECOND_MS,
   }),
   {
     uri: "mic://geography/catalogue.tsv",
@@ -156,6 +154,6 @@ export const resources: readonly Resource[] = [
     description: "Unresolved actions, then the latest: tool, key, state, times. The same as list_actions.",
     tool: "list_actions",
     part: "whole",
-    ttlMs: constantTtl(0),
+    ttlMs: 0,
   }),
 ];

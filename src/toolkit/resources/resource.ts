@@ -70,7 +70,7 @@ interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "c
   readonly part?: "data" | "whole";
   /** Returns fields to add to the content. */
   extend?(result: ToolResult, source: ResourceSource): Promise<object>;
-  readonly ttlMs: (result: ToolResult) => number;
+  readonly ttlMs: number | ((result: ToolResult) => number);
 }
 
 /** Creates a resource from a read-only tool. The template's variables become the tool's arguments. */
@@ -84,7 +84,7 @@ export function toolResource(definition: ToolResourceDefinition): Resource {
       const result = await source.useTool(resource.tool, { ...fixed, ...toolArguments(given) });
       const shown = part === "data" ? result.data : result.structured;
       const content = extend ? { ...Object(shown), ...(await extend(result, source)) } : shown;
-      return { text: jsonText(content), drift: result.drift, ttlMs: ttlMs(result) };
+      return { text: jsonText(content), drift: result.drift, ttlMs: typeof ttlMs === "number" ? ttlMs : ttlMs(result) };
     },
   };
 }
