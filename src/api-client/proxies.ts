@@ -1,21 +1,13 @@
 // Determines the proxy of a request from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 import { BlockList, isIP } from "node:net";
 import { notConfigured } from "../core/failure.ts";
+import { percentDecode } from "../core/percent-decode.ts";
 import { ask, say, type Text } from "../core/text.ts";
 
 /** Requests to https URLs use the first that is set, those to http URLs one of the last two. */
 export const PROXY_VARIABLES = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"] as const;
 
 const PROTOCOLS = ["http:", "https:", "socks5:", "socks:"];
-
-const isDecodable = (text: string): boolean => {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** Returns the URL of a proxy; undefined if the text is not one. curl, git and pip also accept `host:port`. */
 export function parseProxyUrl(text: string): string | undefined {
@@ -24,7 +16,9 @@ export function parseProxyUrl(text: string): string | undefined {
   const { protocol, hostname, pathname, search, hash, username, password, href } = new URL(url);
   // A password with a `#`, `/` or `?` that is not encoded ends the host, and what follows it is not its rest.
   const isOrigin = hostname !== "" && /^\/?$/.test(pathname) && search + hash === "";
-  return PROTOCOLS.includes(protocol) && isOrigin && isDecodable(username + password) ? href : undefined;
+  return PROTOCOLS.includes(protocol) && isOrigin && percentDecode(username + password) !== undefined
+    ? href
+    : undefined;
 }
 
 /** The advice for a variable whose value is not the URL of a proxy. The value may contain a password. */

@@ -2,6 +2,7 @@
 import { pino, stdTimeFunctions } from "pino";
 import type { Config, LogLevel } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
+import { percentDecode } from "../core/percent-decode.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { createRedactor, type Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
@@ -59,6 +60,9 @@ export function createConfigRedactor({ credentials, journalUrl, httpToken }: Con
   const redactor = createRedactor();
   if (httpToken !== undefined) redactor.add(httpToken);
   if (typeof credentials?.clientSecret === "string") redactor.add(credentials.clientSecret);
-  if (journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(journalUrl).password));
+  if (journalUrl !== undefined) {
+    const { password } = new URL(journalUrl);
+    redactor.add(percentDecode(password) ?? password);
+  }
   return redactor;
 }

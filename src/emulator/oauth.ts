@@ -1,8 +1,9 @@
 // Implements POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
+import { percentDecode } from "../core/percent-decode.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { IssuedTokens } from "./authorization.ts";
 import type { Client } from "./clients.ts";
-import { type HttpRequest, isMediaType, parsePairs, percentDecode } from "./http/request.ts";
+import { type HttpRequest, isMediaType, parsePairs } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
 
 const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";

@@ -12,6 +12,7 @@ import {
 } from "../core/environment-variables.ts";
 import { errorCode, errorMessage } from "../core/failure.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { percentDecode } from "../core/percent-decode.ts";
 import { findReadError, listCaFiles } from "./ca-files.ts";
 import type { Right } from "./caller.ts";
 import { readSecretKeys } from "./encryption.ts";
@@ -109,11 +110,7 @@ function readKeys(file: string | undefined) {
 
 function passwordsIn(url: string): string[] {
   const { password } = new URL(url);
-  try {
-    return password === "" ? [] : [password, decodeURIComponent(password)];
-  } catch {
-    return [password];
-  }
+  return password === "" ? [] : [password, percentDecode(password) ?? password];
 }
 
 const DATABASE = { MIC_DATABASE_URL: "the URL of the PostgreSQL database that all instances share, postgres://…" };

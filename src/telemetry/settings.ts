@@ -1,4 +1,5 @@
 // Reads the standard OTEL_* variables that select exporters. OpenTelemetry itself reads all others (batches, samplers, headers).
+import { percentDecode } from "../core/percent-decode.ts";
 
 type Protocol = "http/protobuf" | "http/json";
 
@@ -37,14 +38,6 @@ const RULES: readonly (readonly [name: RegExp, fits: Validator, takes: string])[
   [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isIntegerBetween(0, 65_535), "a whole number from 0 to 65535"],
   [/^OTEL_METRIC_EXPORT_INTERVAL$/, isIntegerBetween(1, 86_400_000), "a whole number from 1 to 86400000"],
 ];
-
-function decodeValue(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
-}
 
 const PROMETHEUS_ON_STDIO_WARNING =
   "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts its own server, and servers cannot share a " +
@@ -91,7 +84,7 @@ export function readTelemetrySettings(environment: NodeJS.ProcessEnv, { hasPort 
     secrets: ["", "TRACES_", "METRICS_"]
       .flatMap((signal) => (read(`OTEL_EXPORTER_OTLP_${signal}HEADERS`) ?? "").split(","))
       .map((pair) => pair.slice(pair.indexOf("=") + 1).trim())
-      .flatMap((value) => [value, decodeValue(value)]),
+      .flatMap((value) => [value, percentDecode(value) ?? value]),
   };
   const wantsLogs =
     read("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") !== undefined || (read("OTEL_LOGS_EXPORTER") ?? "none") !== "none";

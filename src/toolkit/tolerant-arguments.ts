@@ -6,6 +6,7 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { idKindOf } from "../api-client/id-kinds.ts";
 import { isJsonObject, type JsonSchema, schemaOf } from "../contract/json.ts";
 import { formatUtc, parseDateTime } from "../contract/scalars.ts";
+import { percentDecode } from "../core/percent-decode.ts";
 import { join, json, own, quoted, raw, say, type Text } from "../core/text.ts";
 import { parseExactJson } from "./exact-json.ts";
 import type { ToolResult } from "./results.ts";
@@ -71,11 +72,7 @@ const extractId: Rule = (value, { name }) => {
   if (typeof value !== "string" || collections === undefined || value.length > MAX_URL_LENGTH) return value;
   const [, collection = "", segment] = RESOURCE.exec(value) ?? [];
   if (segment === undefined || !collections.includes(collection)) return value;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return value;
-  }
+  return percentDecode(segment) ?? value;
 };
 
 /** "all", which is the same as no states. */

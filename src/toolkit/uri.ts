@@ -1,4 +1,5 @@
 // This module refers to resources: by template and variables in results, by mic:// URIs in messages (docs/interface.md, "Resources").
+import { percentDecode } from "../core/percent-decode.ts";
 
 export type UriVariables = Readonly<Record<string, string>>;
 
@@ -39,14 +40,8 @@ export const expand = (template: string, variables: UriVariables): string =>
     encodeURIComponent((variables[name] ?? "").replace(/\p{Surrogate}/gu, "\ufffd")),
   );
 
-function decodeSegment(part: string): string | undefined {
-  if (part === "" || /[?#]/.test(part)) return undefined;
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
-}
+const decodeSegment = (part: string): string | undefined =>
+  part === "" || /[?#]/.test(part) ? undefined : percentDecode(part);
 
 /** Returns the values of the template's variables in the URI; undefined if the URI does not match. */
 export function matchTemplate(template: string, uri: string): UriVariables | undefined {

@@ -3,6 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parse } from "lossless-json";
+import { percentDecode } from "../../core/percent-decode.ts";
 import { readBody } from "../../core/read-body.ts";
 import { MAX_BODY_BYTES } from "../assumptions.ts";
 
@@ -13,15 +14,6 @@ export interface RequestTarget {
   readonly segments: readonly string[] | undefined;
   /** The query's pairs in order, decoded; undefined if an escape is malformed. */
   readonly query: readonly (readonly [name: string, value: string])[] | undefined;
-}
-
-/** Returns undefined unless two hexadecimal digits follow each % (RFC 3986, 2.1) and the decoded bytes are UTF-8. */
-export function percentDecode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const hasNoUndefined = <T>(list: readonly (T | undefined)[]): list is readonly T[] => !list.includes(undefined);
