@@ -1,5 +1,6 @@
 // Reports why the server cannot start as the error of the client's first request: most clients show that error, but not stderr.
 import { createInterface } from "node:readline";
+import { isJsonObject, parseJson } from "../contract/json.ts";
 
 /** The code for an internal error (JSON-RPC 2.0, section 5.1). */
 const INTERNAL_ERROR = -32603;
@@ -10,14 +11,10 @@ const NEXT_REQUEST_LIMIT_MS = 500;
 const FIRST_REQUEST_LIMIT_MS = 5_000;
 
 function parseRequestId(line: string): string | number | undefined {
-  try {
-    const message: unknown = JSON.parse(line);
-    if (typeof message !== "object" || message === null || !("method" in message) || !("id" in message))
-      return undefined;
-    return typeof message.id === "string" || typeof message.id === "number" ? message.id : undefined;
-  } catch {
-    return undefined;
-  }
+  const message = parseJson(line);
+  if (!isJsonObject(message) || !("method" in message)) return undefined;
+  const { id } = message;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
 /** Answers requests with an error. Resolves 500 ms after the last answer, after 5 s without a request, or when the client disconnects. */

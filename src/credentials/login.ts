@@ -1,6 +1,7 @@
 // Stores each login of `mic-mcp login` in one keychain entry: base URL, client id, secret and an optional workspace, for each profile.
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
+import { parseJson } from "../contract/json.ts";
 import { workspaceStyleId } from "../contract/scalars.ts";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 
@@ -26,12 +27,7 @@ const isLoginAccount = (account: string): boolean => account === DEFAULT_ACCOUNT
 
 async function readAccount(keychain: Keychain, account: string): Promise<StoredLogin | undefined> {
   const text = await keychain.getPassword(account);
-  if (text === undefined) return undefined;
-  try {
-    return StoredLogin.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return text === undefined ? undefined : StoredLogin.safeParse(parseJson(text)).data;
 }
 
 /** `profile`: undefined for the default login. Undefined if there is none or the entry is not valid. Throws KeychainError. */

@@ -1,5 +1,6 @@
 // Stores tokens in the OS keychain, so that the next process does not request its own; if it fails, only in memory.
 import * as z from "zod/v4";
+import { parseJson } from "../contract/json.ts";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { type TokenOwner, tokenAccount } from "./login.ts";
 import { accessToken } from "./oauth.ts";
@@ -20,12 +21,7 @@ export async function readToken(
   scopes: readonly string[],
 ): Promise<StoredToken | undefined> {
   const text = await keychain.getPassword(tokenAccount(owner, scopes));
-  if (text === undefined) return undefined;
-  try {
-    return StoredToken.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return text === undefined ? undefined : StoredToken.safeParse(parseJson(text)).data;
 }
 
 /** A failing keychain is not used for this long, because each attempt would cost a call seconds. */

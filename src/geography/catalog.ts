@@ -1,6 +1,7 @@
 // Caches the lists of the geography catalog: states for 10 minutes, districts for 6 hours. A districts list of a vintage other
 // than the states list's is discarded. All lists, and the cooldown that the API requested, are one row that processes share (store.ts).
 import * as z from "zod/v4";
+import { parseJson } from "../contract/json.ts";
 import { DistrictsResponse, StatesResponse } from "../contract/playground.ts";
 import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
 
@@ -31,14 +32,6 @@ const StoredCatalog = z.strictObject({
 
 const getVintage = ({ sourceUpdatedAt }: Pick<StatesResponse, "sourceUpdatedAt">): string | null =>
   sourceUpdatedAt ?? null;
-
-function parseCatalog(text: string): z.infer<typeof StoredCatalog> | undefined {
-  try {
-    return StoredCatalog.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
@@ -85,7 +78,7 @@ export function createCatalog(
   }
 
   function merge(text: string): void {
-    const stored = parseCatalog(text);
+    const stored = StoredCatalog.safeParse(parseJson(text)).data;
     if (stored === undefined) return;
     if (stored.cooldown && stored.cooldown.untilAt > cooldownUntilAt()) cooldown = stored.cooldown;
     const isNewer = (one: DatedResponse<unknown> | undefined, other: DatedResponse<unknown> | undefined): boolean =>
