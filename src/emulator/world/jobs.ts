@@ -2,6 +2,7 @@
 import { cancelMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { CANCELLATION_TYPE, MAX_ENTRIES } from "../assumptions.ts";
 import { toInstant } from "../clock.ts";
 import { type Cancellation, isTerminal, type JobPlan, jobAt } from "./lifecycle.ts";
@@ -20,29 +21,24 @@ export interface JobRecord {
 }
 
 export class Jobs {
-  readonly #byId = new Map<string, JobRecord>();
-  /** Oldest first. */
-  #list: JobRecord[] = [];
+  readonly #jobs = new BoundedMap<string, JobRecord>(MAX_ENTRIES.jobs);
   #nextSequence = 0;
 
   add(facts: Omit<JobRecord, "sequence">): JobRecord {
     const record: JobRecord = { ...facts, sequence: this.#nextSequence };
     this.#nextSequence += 1;
-    this.#list.push(record);
-    this.#byId.set(record.initial.id, record);
-    if (this.#list.length > MAX_ENTRIES.jobs * 1.1) this.#evictOldest();
+    this.#jobs.set(record.initial.id, record);
     return record;
   }
 
   find(id: string): JobRecord | undefined {
-    return this.#byId.get(id);
+    return this.#jobs.get(id);
   }
 
   /** Returns at most `limit` jobs below this sequence number, newest first. */
   page(beforeSequence: number, limit: number): readonly JobRecord[] {
-    const oldest = this.#list[0]?.sequence ?? 0;
-    const end = Math.max(0, Math.min(beforeSequence - oldest, this.#list.length));
-    return this.#list.slice(Math.max(0, end - limit), end).reverse();
+    const earlier = [...this.#jobs.values()].filter(({ sequence }) => sequence < beforeSequence);
+    return earlier.slice(-limit).reverse();
   }
 
   jobAt(record: JobRecord, now: number): Job {
@@ -56,16 +52,10 @@ export class Jobs {
   }
 
   hasOutput(datasetVersionId: string, now: number): boolean {
-    const producer = this.#list.find(
+    const producer = [...this.#jobs.values()].find(
       ({ initial, plan }) => (plan?.outputDatasetVersionId ?? initial.outputDatasetVersionId) === datasetVersionId,
     );
     return producer !== undefined && this.jobAt(producer, now).outputDatasetVersionId === datasetVersionId;
-  }
-
-  #evictOldest(): void {
-    const kept = this.#list.slice(-MAX_ENTRIES.jobs);
-    for (const { initial } of this.#list.slice(0, -MAX_ENTRIES.jobs)) this.#byId.delete(initial.id);
-    this.#list = kept;
   }
 }
 
