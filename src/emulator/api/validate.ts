@@ -16,17 +16,7 @@ const FIELD_ERROR_CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], strin
   invalid_value: "NOT_ALLOWED",
 };
 
-/** Returns whether `value`, which was parsed from JSON or from a query, has a value at this path. */
-function isPresent(value: unknown, path: readonly PropertyKey[]): boolean {
-  let part = value;
-  for (const key of path) {
-    if (typeof part !== "object" || part === null || !Object.hasOwn(part, key)) return false;
-    part = Reflect.get(part, key);
-  }
-  return part !== undefined;
-}
-
-function toFieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): readonly FieldError[] {
+function toFieldErrors(base: string, issue: z.core.$ZodIssue): readonly FieldError[] {
   const pointer = base + jsonPointer(issue.path);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
@@ -34,7 +24,7 @@ function toFieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): r
       code: "UNKNOWN_FIELD",
       message: "This name is not in the contract.",
     }));
-  if (!isPresent(value, issue.path)) return [{ pointer, code: "REQUIRED", message: "This is required." }];
+  if (issue.input === undefined) return [{ pointer, code: "REQUIRED", message: "This is required." }];
   return [
     {
       pointer,
@@ -45,10 +35,10 @@ function toFieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): r
 }
 
 function parsePart<S extends z.ZodType>(schema: S, value: unknown, base: string): z.output<S> {
-  const parsed = z.safeParse(schema, value);
+  const parsed = z.safeParse(schema, value, { reportInput: true });
   if (parsed.success) return parsed.data;
   throw new ProblemError("INVALID_REQUEST", {
-    fieldErrors: parsed.error.issues.flatMap((issue) => toFieldErrors(base, value, issue)),
+    fieldErrors: parsed.error.issues.flatMap((issue) => toFieldErrors(base, issue)),
   });
 }
 
