@@ -63,7 +63,7 @@ export async function copyAction(
 }
 
 /** Creates what the actions on this journal share. No owner is dead, and no text is redacted. */
-export const createTestContext = (journal: Journal, options: Partial<ActionContextOptions> = {}) =>
+export const createTestContext = (journal: Journal | Promise<Journal>, options: Partial<ActionContextOptions> = {}) =>
   createActionContext({
     journal: async () => journal,
     timing: systemTiming,

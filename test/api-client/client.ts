@@ -43,18 +43,26 @@ interface ClientOptions {
   readonly connections?: number;
 }
 
+/** Creates the tokens of a client without a keychain. */
+export function createTestTokens(
+  { baseUrl, clientId, clientSecret }: ClientCredentials & { readonly baseUrl: string },
+  transport: Transport,
+  timing: Timing,
+) {
+  const redactor = createRedactor();
+  const settings = { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined };
+  const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: timing.now });
+  return { baseUrl: identity.baseUrl, tokens: createTokens({ identity, transport, timing, redactor }), redactor };
+}
+
 export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const { timing = eagerTiming, wrap = (real) => real } = options;
   const real = createTransport({ proxies: true, connections: options.connections });
   onTestFinished(() => real.close());
   const transport = wrap(real);
-  const redactor = createRedactor();
-  const settings = { baseUrl, credentials: options.credentials ?? credentials, workspaceId: undefined };
-  const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: timing.now });
-  const tokens = createTokens({ identity, transport, timing, redactor });
-  const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing });
-  const downloads = createDownloads(service);
-  return { service, tokens, downloads, redactor };
+  const own = createTestTokens({ baseUrl, ...(options.credentials ?? credentials) }, transport, timing);
+  const service = createApiClient({ ...own, transport, timing });
+  return { ...own, service, downloads: createDownloads(service) };
 }
 
 export const createCallContext = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({

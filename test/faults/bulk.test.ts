@@ -1,14 +1,10 @@
 // Tests the tools for many rows under sequences of failures, in one process with virtual time: each row ends in exactly one group, nothing
 // runs twice, the counts equal the API's record, and an agent that follows every next step and stated time makes few calls in an outage.
-
-import { setImmediate as tick } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { createActionContext, createActions } from "../../src/actions/actions.ts";
 import { openJournal } from "../../src/actions/journal.ts";
-import { migrateSchema } from "../../src/actions/schema.ts";
-import { CALL_LIMIT_MS, type CallContext, type Timing } from "../../src/api-client/attempts.ts";
+import { CALL_LIMIT_MS, type CallContext } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
 import {
   createTransport,
@@ -19,25 +15,20 @@ import {
 } from "../../src/api-client/transport.ts";
 import { Failure, toReport } from "../../src/core/failure.ts";
 import { TOOL_NAMES, type ToolName } from "../../src/core/tool-names.ts";
-import { createIdentity } from "../../src/credentials/identity.ts";
-import { createRedactor } from "../../src/credentials/redaction.ts";
-import { createTokens } from "../../src/credentials/tokens.ts";
-import { createGeography } from "../../src/geography/geography.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
-import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
-import { createFolderFiles } from "../../src/toolkit/folder-files.ts";
 import { agentReader, renderResult } from "../../src/toolkit/results.ts";
 import type { ToolContext } from "../../src/toolkit/tool-context.ts";
 import { tools } from "../../tools/index.ts";
+import { createTestActions } from "../actions/samples.ts";
+import { createTestTokens } from "../api-client/client.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import { createRetryableJob, FILE, fileId, readJob, submitJob } from "../emulator/work.ts";
 import type { OperationId } from "../operations.ts";
 import { createManualClock, emulatorForTest, type ManualClock } from "../support/emulator.ts";
 import { rowOfEachJob } from "../support/job-rows.ts";
-import { folderForTest } from "../support/temporary-folder.ts";
 import { runCount } from "../support/thorough.ts";
 import { createBatchArguments, createRunArguments } from "../tools/bench.ts";
+import { createPorts, createVirtualTiming, letOthersWork, openFastJournal } from "./virtual-server.ts";
 
 const refusal = (status: number, code: string, headers: Readonly<Record<string, string>> = {}): WireResponse => ({
   status,
@@ -63,23 +54,8 @@ const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000 };
 async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest) => Effect) {
   const emulator = await emulatorForTest({ clock });
   const transport = createTransport();
-  const database = await openSqlite(await folderForTest());
-  onTestFinished(async () => {
-    await transport.close();
-    await database.close();
-  });
-  await migrateSchema(database);
-  await database.query("PRAGMA synchronous = OFF");
-  const timing: Timing = {
-    now: clock.now,
-    clockMs: clock.now,
-    random: () => 0.5,
-    async sleep(ms, signal) {
-      for (let ticks = 0; ticks < 5; ticks += 1) await tick();
-      signal.throwIfAborted();
-      clock.advance(Math.ceil(ms));
-    },
-  };
+  onTestFinished(() => transport.close());
+  const timing = createVirtualTiming(clock);
   async function exchange(
     request: WireRequest,
     limits: Pick<SendLimits, "timeoutMs" | "signal">,
@@ -91,7 +67,7 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
     if (effect === "hang") {
       // Requests in flight hang at the same time.
       const endsAt = clock.now() + Math.ceil(limits.timeoutMs);
-      for (let ticks = 0; ticks < 5; ticks += 1) await tick();
+      await letOthersWork();
       clock.advance(Math.max(0, endsAt - clock.now()));
       throw new TransportError("no complete answer", { sent: true, timedOut: true });
     }
@@ -99,33 +75,12 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
     if (effect === "lost") throw new TransportError("read ECONNRESET", { sent: true });
     return passed;
   }
-  const { baseUrl, clientId, clientSecret } = emulator;
-  const redactor = createRedactor();
-  const identity = createIdentity({
-    settings: { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined },
-    ...{ keychain: undefined, required: false, redactor, now: clock.now },
-  });
   const wire = { ...transport, exchange };
-  const api = createApiClient({
-    baseUrl: identity.baseUrl,
-    tokens: createTokens({ identity, transport: wire, timing, redactor }),
-    ...{ transport: wire, timing },
-  });
-  const journal = openJournal(database, { owner: "one", now: clock.now });
-  const context = createActionContext({
-    ...{ journal: () => journal, timing, monotonicMs: clock.now, isOwnerDead: () => false },
-    ...{ redact: (text: string) => text, onJournalError: () => undefined },
-  });
-  const shared = {
-    api,
-    actions: createActions(context, {
-      serviceName: async () => JSON.stringify(["https://service.example", "client-1"]),
-    }),
-    files: createFolderFiles("", api),
-    offers: createRecipeOfferCache(),
-    retries: createRetryCache(),
-    geography: createGeography({ service: api, perMinute: 600, timing }),
-  };
+  const api = createApiClient({ ...createTestTokens(emulator, wire, timing), transport: wire, timing });
+  const journal = await openJournal(await openFastJournal(), { owner: "one", now: clock.now });
+  const serviceName = JSON.stringify(["https://service.example", "client-1"]);
+  const actions = createTestActions(journal, serviceName, { timing, monotonicMs: clock.now });
+  const shared = createPorts(api, actions, timing);
 
   const contextOf = (tool: ToolName, limits: CallContext): ToolContext => ({
     ...shared,

@@ -1,18 +1,16 @@
 // Runs seeded schedules of failures over the whole lifecycle of an action, in one process with virtual time. A failing schedule
 // is shrunk and prints its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more schedules, as .ci/run sets
 // it).
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
-import { migrateSchema } from "../../src/actions/schema.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
 import { registerInput } from "../../tools/register-input.ts";
 import { submitJob } from "../../tools/submit-job.ts";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { createManualClock } from "../support/emulator.ts";
-import { folderForTest } from "../support/temporary-folder.ts";
 import {
   type CallRecord,
   createSimulatedServer,
@@ -22,6 +20,7 @@ import {
   WRITE_FAILURES,
   WRITES,
 } from "./simulated-server.ts";
+import { openFastJournal } from "./virtual-server.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const RUNS = Number(process.env["FAULT_RUNS"] ?? 24);
@@ -316,10 +315,7 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
 async function checkSchedules(seed: number, numRuns: number): Promise<void> {
   const clock = createManualClock();
   const emulator = await startEmulator({ clock });
-  const database = await openSqlite(await folderForTest());
-  await migrateSchema(database);
-  // Durability after a power failure is not tested here.
-  await database.query("PRAGMA synchronous = OFF");
+  const database = await openFastJournal();
   const world = makeWorld(emulator, clock, database);
   const examples = {
     submit_job: await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds),
@@ -337,7 +333,6 @@ async function checkSchedules(seed: number, numRuns: number): Promise<void> {
     );
   } finally {
     await world.transport.close();
-    await database.close();
     await emulator.close();
   }
 }

@@ -1,10 +1,9 @@
 // Simulates a server process for the schedules: the real actions, tokens, tools, journal and transport, with named points at
 // which a schedule injects a failure, on a clock that advances when the code sleeps. A server that crashes never continues.
 import { createHash } from "node:crypto";
-import { setImmediate as tick } from "node:timers/promises";
-import { createActionContext, createActions } from "../../src/actions/actions.ts";
+import { createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
+import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
 import {
   createTransport,
@@ -14,20 +13,17 @@ import {
   type WireResponse,
 } from "../../src/api-client/transport.ts";
 import { Failure, type FailureReport, toReport } from "../../src/core/failure.ts";
-import { createIdentity } from "../../src/credentials/identity.ts";
-import { createRedactor } from "../../src/credentials/redaction.ts";
-import { createTokens } from "../../src/credentials/tokens.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
-import { createGeography } from "../../src/geography/geography.ts";
 import type { Database } from "../../src/store/database.ts";
-import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
 import type { Tool } from "../../src/toolkit/define-tool.ts";
-import { createFolderFiles } from "../../src/toolkit/folder-files.ts";
-import type { Ports, ToolContext } from "../../src/toolkit/tool-context.ts";
+import type { ToolContext } from "../../src/toolkit/tool-context.ts";
+import { createTestContext } from "../actions/samples.ts";
+import { createTestTokens } from "../api-client/client.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import type { ManualClock } from "../support/emulator.ts";
 import { createLatch } from "../support/latch.ts";
+import { createPorts, createVirtualTiming } from "./virtual-server.ts";
 
 const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireResponse => ({
   status,
@@ -89,22 +85,14 @@ type SentRequest = Readonly<Record<"key" | "bytes", string>>;
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
 
-/** The shared state of all servers of a run: API, clock, journal, tokens and sent requests. */
+/** The shared state of all servers of a run: API, clock, journal and sent requests. */
 export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database) {
   const transport = createTransport();
-  const { baseUrl, clientId, clientSecret } = emulator;
   const service = new Service(emulator, clock);
   const delayedRequests: WireRequest[] = [];
   const sent: SentRequest[] = [];
   return {
     ...{ emulator, clock, database, transport, sent, delayedRequests },
-    service: createIdentity({
-      settings: { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined },
-      keychain: undefined,
-      required: false,
-      redactor: createRedactor(),
-      now: clock.now,
-    }),
     deadOwners: new Set<string>(),
     executions: (key: string) => service.countExecutions(key),
     async deliverDelayed() {
@@ -146,18 +134,7 @@ export function createSimulatedServer(world: World) {
     return new Promise(() => undefined);
   }
 
-  const timing: Timing = {
-    now: clock.now,
-    clockMs: clock.now,
-    random: () => 0.5,
-    sleep: async (ms, signal) => {
-      // Gives concurrent work some real time for each sleep of virtual time.
-      for (let tickCount = 0; tickCount < 5; tickCount++) await tick();
-      if (isCrashed) return await halt();
-      signal.throwIfAborted();
-      clock.advance(ms);
-    },
-  };
+  const timing = createVirtualTiming(clock, () => (isCrashed ? halt() : undefined));
 
   function withFailures(real: Journal): Journal {
     const failAt =
@@ -181,16 +158,9 @@ export function createSimulatedServer(world: World) {
   }
 
   const openedJournal = openJournal(world.database, { owner, now: clock.now }).then(withFailures);
-  const journal = () => openedJournal;
-  const actionContext = createActionContext({
-    ...{ journal, timing, monotonicMs: clock.now },
-    isOwnerDead: (other) => world.deadOwners.has(other),
-    redact: (text) => text,
-    onJournalError: () => undefined,
-  });
-  const tokens = createTokens({
-    ...{ identity: world.service, transport: world.transport, timing, redactor: createRedactor() },
-  });
+  const isOwnerDead = (other: string) => world.deadOwners.has(other);
+  const actionContext = createTestContext(openedJournal, { timing, monotonicMs: clock.now, isOwnerDead });
+  const own = createTestTokens(world.emulator, world.transport, timing);
 
   async function call(script: CallScript) {
     journalFailure = script.journal ?? journalFailure;
@@ -234,20 +204,10 @@ export function createSimulatedServer(world: World) {
       return effect;
     };
 
-    const api = createApiClient({
-      ...{ baseUrl: world.service.baseUrl, tokens, timing },
-      transport: { ...world.transport, exchange },
-    });
-    const ports: Ports = {
-      api,
-      actions: createActions(actionContext, { serviceName: async () => script.owner }),
-      files: createFolderFiles("", api),
-      offers: createRecipeOfferCache(),
-      retries: createRetryCache(),
-      geography: createGeography({ service: api, perMinute: 600, timing }),
-    };
+    const api = createApiClient({ ...own, timing, transport: { ...world.transport, exchange } });
+    const actions = createActions(actionContext, { serviceName: async () => script.owner });
     const ctx: ToolContext = {
-      ...ports,
+      ...createPorts(api, actions, timing),
       tool: script.tool.name,
       isOffered: () => true,
       callActionTool: async () => undefined,
