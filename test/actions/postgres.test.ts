@@ -1,19 +1,16 @@
 // Tests the journal on a PostgreSQL server that is frozen, stuck, killed, behind a pooler, or commits asynchronously.
-import { execFileSync } from "node:child_process";
-import { chownSync } from "node:fs";
+
 import { connect, createServer } from "node:net";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { openForFile } from "../support/for-file.ts";
 import { listeningUrl } from "../support/free-port.ts";
-import { postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
+import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
-import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, linuxMissing } from "../support/unless.ts";
-import { databaseForTest } from "../teams/services.ts";
+import { databaseForTest, tlsPostgresForTest } from "../teams/services.ts";
 
 /** Expects that the stub received one action in two requests, and that the resumed action reads the current state of the job. */
 function expectSentAgain({ requests }: Stub, key: string): void {
@@ -205,17 +202,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
   });
 
   test("connections are encrypted if the server offers it; the certificate is verified with every sslmode except no-verify", async () => {
-    const folder = await folderForTest();
-    const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
-    const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-    execFileSync(
-      "openssl",
-      ["req", "-x509", "-nodes", "-newkey", "rsa:2048", "-keyout", key, "-out", certificate, ...names],
-      { stdio: "ignore" },
-    );
-    for (const path of [folder, certificate, key]) if (postgresUser !== undefined) chownSync(path, postgresUser, -1);
-    const server = await startPostgres(["ssl=on", `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]);
-    onTestFinished(() => server.stop());
+    const { server, cert } = await tlsPostgresForTest();
     const url = await server.createDatabase();
     const isEncrypted = async (parameters: string) => {
       const { query } = await databaseForTest(`${url}?${parameters}`);
@@ -225,7 +212,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
     expect(await isEncrypted(""), "without a mode").toBe(true);
     for (const mode of ["prefer", "require", "verify-full"])
       await expect(isEncrypted(`sslmode=${mode}`)).rejects.toThrow("self-signed certificate");
-    expect(await isEncrypted(`sslmode=verify-full&sslrootcert=${certificate}`)).toBe(true);
+    expect(await isEncrypted(`sslmode=verify-full&sslrootcert=${cert}`)).toBe(true);
     expect(await isEncrypted("sslmode=no-verify")).toBe(true);
   });
 });

@@ -1,9 +1,9 @@
 // Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:https";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
@@ -13,8 +13,8 @@ import { parseArgumentWords } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
+import { opensslMissing, serveHttpsForTest } from "../support/certificate.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { serveForTest } from "../support/http-server.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -151,21 +151,15 @@ test("--env-file sets variables that are not set yet, and keeps characters that 
   }
 });
 
-testUnless(missingProgram("openssl"), "a private CA in --env-file applies to the command", async () => {
-  const folder = await folderForTest();
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"];
-  const names = ["-addext", "subjectAltName=IP:127.0.0.1"];
-  execFileSync("openssl", [...request, ...names, "-keyout", key, "-out", cert], { stdio: "ignore" });
+testUnless(opensslMissing, "a private CA in --env-file applies to the command", async () => {
   const paths: (string | undefined)[] = [];
-  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, ({ url }, response) => {
-    paths.push(url);
+  const { cert, url } = await serveHttpsForTest(({ url: path }, response) => {
+    paths.push(path);
     response.writeHead(404).end();
   });
-  const url = (await serveForTest(server)).replace("http:", "https:");
   const path = await envFile(`NODE_EXTRA_CA_CERTS=${cert}`, `MIC_BASE_URL=${url}`, "MIC_KEYCHAIN=off");
   const child = spawn(process.execPath, ["dist/cli.js", "call", "list_states", "--env-file", path], {
-    env: { PATH: process.env["PATH"], HOME: folder },
+    env: { PATH: process.env["PATH"], HOME: await folderForTest() },
     stdio: "ignore",
   });
   // The command fails with the status of the server, whose certificate it has accepted.

@@ -1,14 +1,15 @@
 // Tests the balancers' files of deploy/: their own checkers accept them, and they behave as required in front of stub instances.
+
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
+import { certificateForTest, opensslMissing } from "../support/certificate.ts";
 import { freePort } from "../support/free-port.ts";
 import { serveForTest } from "../support/http-server.ts";
-import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, testUnless } from "../support/unless.ts";
 
@@ -35,18 +36,15 @@ const post = (url: string, headers = {}): Promise<string> =>
   );
 
 /** Creates the certificate that the files refer to, in the folder; the files are only checked. */
-function createCertificate(folder: string): void {
-  const [pem, key] = [join(folder, "mic-mcp.pem"), join(folder, "mic-mcp.key")];
-  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=mic.example.org"];
-  execFileSync("openssl", [...args, "-keyout", key, "-out", pem], { stdio: "ignore" });
-  writeFileSync(pem, readFileSync(pem, "utf8") + readFileSync(key, "utf8"));
+async function createCertificate(folder: string): Promise<void> {
+  const { cert, key } = await certificateForTest();
+  copyFileSync(key, join(folder, "mic-mcp.key"));
+  writeFileSync(join(folder, "mic-mcp.pem"), readFileSync(cert, "utf8") + readFileSync(key, "utf8"));
 }
-
-const opensslMissing = missingProgram("openssl");
 
 testUnless(haproxyMissing ?? opensslMissing, "haproxy accepts its file without warnings", async () => {
   const folder = await folderForTest();
-  createCertificate(folder);
+  await createCertificate(folder);
   const path = join(folder, "haproxy.cfg");
   writeFileSync(path, readFileSync("deploy/haproxy/haproxy.cfg", "utf8").replace("/etc/haproxy", folder));
   // With -dW haproxy also fails on warnings.
@@ -55,7 +53,7 @@ testUnless(haproxyMissing ?? opensslMissing, "haproxy accepts its file without w
 
 testUnless(nginxMissing ?? opensslMissing, "nginx accepts its file without warnings", async () => {
   const folder = await folderForTest();
-  createCertificate(folder);
+  await createCertificate(folder);
   const site = readFileSync("deploy/nginx/mic-mcp.conf", "utf8")
     .replaceAll("/etc/nginx", folder)
     .replace("/var/log/nginx", folder)

@@ -1,33 +1,27 @@
 // Tests an instance behind pgbouncer in transaction mode with TLS.
-import { execFileSync } from "node:child_process";
+
 import { chownSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import { opensslMissing } from "../support/certificate.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { freePort } from "../support/free-port.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
-import { postgresMissing, postgresUser, queryPostgres, startPostgres } from "../support/postgres.ts";
+import { postgresMissing, postgresUser, queryPostgres } from "../support/postgres.ts";
 import { launchProcess, missingProgram, waitForPort } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
+import { tlsPostgresForTest } from "./services.ts";
 
 const CALLERS = 6;
 const ACTIONS = 10;
 
-/** Creates a certificate for 127.0.0.1, which is also its CA. Returns its path and that of the key, which PostgreSQL and pgbouncer can read. */
-async function createCertificate(): Promise<readonly [string, string]> {
-  const folder = await folderForTest();
-  const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
-  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const request = ["req", "-x509", "-nodes", "-newkey", "rsa:2048", "-keyout", key, "-out", certificate, ...names];
-  execFileSync("openssl", request, { stdio: "ignore" });
-  for (const path of [folder, certificate, key]) if (postgresUser !== undefined) chownSync(path, postgresUser, -1);
-  return [certificate, key];
-}
-
 /** Starts pgbouncer in front of the server of a URL, with fewer connections than callers. Returns the URL through it. */
-async function startPgbouncer(target: string, [certificate, key]: readonly [string, string]): Promise<string> {
+async function startPgbouncer(
+  target: string,
+  { cert, key }: Readonly<Record<"cert" | "key", string>>,
+): Promise<string> {
   const { port, pathname } = new URL(target);
   const folder = await folderForTest();
   const [listenPort, path, users] = [await freePort(), join(folder, "pgbouncer.ini"), join(folder, "users.txt")];
@@ -37,8 +31,8 @@ async function startPgbouncer(target: string, [certificate, key]: readonly [stri
     "[pgbouncer]",
     ...["listen_addr = 127.0.0.1", `listen_port = ${listenPort}`, "unix_socket_dir ="],
     ...["auth_type = trust", `auth_file = ${users}`, "pool_mode = transaction", "default_pool_size = 3"],
-    ...["server_tls_sslmode = verify-full", `server_tls_ca_file = ${certificate}`],
-    ...["client_tls_sslmode = require", `client_tls_cert_file = ${certificate}`, `client_tls_key_file = ${key}`],
+    ...["server_tls_sslmode = verify-full", `server_tls_ca_file = ${cert}`],
+    ...["client_tls_sslmode = require", `client_tls_cert_file = ${cert}`, `client_tls_key_file = ${key}`],
   ];
   writeFileSync(path, `${config.join("\n")}\n`);
   writeFileSync(users, '"mic" ""\n');
@@ -50,20 +44,17 @@ async function startPgbouncer(target: string, [certificate, key]: readonly [stri
   await waitForPort(listenPort, running);
   const url = new URL(target);
   url.port = String(listenPort);
-  url.searchParams.set("sslrootcert", certificate);
+  url.searchParams.set("sslrootcert", cert);
   return url.href;
 }
 
 testUnless(
-  postgresMissing ?? missingProgram("pgbouncer") ?? missingProgram("openssl"),
+  postgresMissing ?? missingProgram("pgbouncer") ?? opensslMissing,
   "callers behind pgbouncer in transaction mode with TLS act once each, and the instance is ready",
   async () => {
-    const certificate = await createCertificate();
-    const [file, key] = certificate;
-    const postgres = await startPostgres(["ssl=on", `ssl_cert_file=${file}`, `ssl_key_file=${key}`]);
-    onTestFinished(() => postgres.stop());
+    const { server, ...certificate } = await tlsPostgresForTest();
     const emulator = await emulatorForTest({ clients: 1 });
-    const place = await environmentForTest(postgres, emulator);
+    const place = await environmentForTest(server, emulator);
     const page = readFileSync("docs/operate/managed-postgresql.md", "utf8");
     await queryPostgres(place.url, /```sql\n(ALTER ROLE mic [^`]+)```/.exec(page)?.[1] ?? "");
     const instance = await instanceForTest({ ...place, url: await startPgbouncer(place.url, certificate) });

@@ -1,8 +1,10 @@
 // Provides PostgreSQL or a deployment for all tests of a block, or skips them with the reason if its programs are missing.
+import { chownSync } from "node:fs";
 import { afterAll, test as base, onTestFinished } from "vitest";
 import { openPostgres } from "../../src/store/postgres.ts";
+import { certificateForTest } from "../support/certificate.ts";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { type PostgresServer, postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
 import { describeUnless } from "../support/unless.ts";
 
 /** A start takes almost a second of CPU time, so all files of a worker share one server, and each test creates a database. */
@@ -55,4 +57,13 @@ export function describeWithDeployment(
 ): void {
   const start = (postgres: PostgresServer) => startDeployment({ ...options, postgres });
   describeWith(deploymentMissing, title, start, tests, (deployment) => deployment.stop());
+}
+
+/** Starts a PostgreSQL server with TLS until the running test ends. pgbouncer can read its certificate and key, too. */
+export async function tlsPostgresForTest() {
+  const { folder, cert, key } = await certificateForTest();
+  if (postgresUser !== undefined) for (const path of [folder, cert, key]) chownSync(path, postgresUser, -1);
+  const server = await startPostgres(["ssl=on", `ssl_cert_file=${cert}`, `ssl_key_file=${key}`]);
+  onTestFinished(() => server.stop());
+  return { server, cert, key };
 }

@@ -1,16 +1,11 @@
 // Tests the start before the first message: an old Node is refused, and a private certificate authority is trusted.
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { createServer } from "node:https";
-import { join } from "node:path";
+
 import { expect, test } from "vitest";
 import { listPlaygroundStates } from "../../../src/contract/endpoints/playground.ts";
 import { clientForTest, createCallContext, expectFailure, submitJob } from "../../api-client/client.ts";
 import { statesResponse } from "../../contract/samples.ts";
-import { serveForTest } from "../../support/http-server.ts";
+import { opensslMissing, serveHttpsForTest } from "../../support/certificate.ts";
 import { connectionForTest } from "../../support/mcp.ts";
-import { missingProgram } from "../../support/process.ts";
-import { folderForTest } from "../../support/temporary-folder.ts";
 import { describeUnless } from "../../support/unless.ts";
 import { run } from "./child.ts";
 
@@ -36,17 +31,11 @@ test.each(["20.19.0", "100.0.0"])("Node %s is accepted", async (version) => {
   expect(await run(["--version"], { node: withNodeVersion(version) })).toMatchObject({ code: 0, stderr: "" });
 });
 
-describeUnless(missingProgram("openssl"), "an API with a certificate of a private authority", () => {
-  async function startTlsService() {
-    const folder = await folderForTest();
-    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-    const names = ["-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert];
-    execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...names], { stdio: "ignore" });
-    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
+describeUnless(opensslMissing, "an API with a certificate of a private authority", () => {
+  const startTlsService = () =>
+    serveHttpsForTest((_, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(statesResponse));
     });
-    return { cert, url: (await serveForTest(server)).replace("http:", "https:") };
-  }
 
   test("a private certificate is trusted through NODE_EXTRA_CA_CERTS", async () => {
     const { url, cert } = await startTlsService();
