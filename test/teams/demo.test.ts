@@ -37,7 +37,7 @@ async function connectAlice({ url, provider }: Demo) {
     const callTool = () => client.callTool({ name, arguments: { ...args } });
     const result = await callTool().catch(async (error: unknown) => {
       if (!(error instanceof UnauthorizedError)) throw error;
-      print(`  it takes more than ${user.requestedScopes[0]}: alice is asked to sign in again`);
+      print(`  this call needs more than ${user.requestedScopes[0]}: alice signs in again`);
       await transport.finishAuth(await user.callback());
       return await callTool();
     });
@@ -69,7 +69,7 @@ async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo,
   );
   const { data } = await call("submit_job", { ...job });
   expect(await countJobs()).toBe(before + 1);
-  print(`it gets the job ${data.id}, under the key of its first call; the service's own count: 1 job`);
+  print(`The agent gets the job ${data.id}, under the key of its first call. The API counts 1 job.`);
   await owner.start();
   return data.id;
 }
@@ -89,9 +89,9 @@ testUnless(
     print("1. The teams, with their secrets encrypted in PostgreSQL", "");
     for (const action of ["list", "check"])
       print((await demo.runCommand(["teams", action])).trimEnd().replaceAll("\t", "  "));
-    print("2. Alice signs in: her agent finds the provider, a browser opens, she may read", "");
+    print("2. Alice signs in: her agent finds the provider, a browser opens, and she gets a token for reads", "");
     const call = await connectAlice(demo);
-    print("3. A job, which needs the right to act", "");
+    print("3. A job, which needs the scope for writing", "");
     const { data: recipes } = await call("list_recipes", {});
     const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
     const referenceId = demo.teams[0]?.client.fileIds[0];
@@ -102,9 +102,9 @@ testUnless(
       inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
       parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
     };
-    print("4. The answer is lost and the instance is killed: there is one job all the same", "");
+    print("4. The response is lost, the instance is killed, and the repeated call finds the same job", "");
     const jobId = await killInstanceDuringRequest(demo, call, job);
-    print("5. The balancer is killed, too", "");
+    print("5. The load balancer is killed and started again", "");
     await demo.balancer.kill();
     await demo.balancer.start();
     const { data, summary } = await call("get_job", { jobId, waitSeconds: 45 });
