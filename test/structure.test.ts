@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
+import { readConfig } from "../src/core/config.ts";
+import { IGNORED_VARIABLES, REPLACED_VARIABLES } from "../src/teams/variables.ts";
 
 interface Module {
   /** Other modules that it may import. */
@@ -147,6 +149,23 @@ test("only commands write to stdout", () => {
 
 test("a MIC_ variable is read by the configuration, never from process.env", () => {
   expect(files.filter(({ code }) => /process\.env\W{1,3}MIC_/.test(code)).map(({ path }) => path)).toEqual([]);
+});
+
+test("each setting is read by code that a deployment has too, unless a deployment refuses or ignores it", () => {
+  const isRead = (key: string) =>
+    files.some(
+      ({ path, code }) =>
+        !/^src\/(?:core\/config|cli\/(?!components))/.test(path) && new RegExp(`\\b${key}\\b`).test(code),
+    );
+  const unread = Object.keys(readConfig({ HOME: "/" })).filter((key) => !isRead(key));
+  const variables = unread.map((key) => `MIC_${key.replace(/[A-Z]/g, "_$&").toUpperCase()}`);
+  const known = [...Object.keys(REPLACED_VARIABLES), ...IGNORED_VARIABLES];
+  const remedy = "use it in createRuntime (src/cli/components.ts), or add it to src/teams/variables.ts";
+  expect(
+    variables.filter((name) => !known.includes(name)),
+    remedy,
+  ).toEqual([]);
+  expect(variables).toContain("MIC_DOWNLOAD_DIR");
 });
 
 test("code for serving over HTTP is loaded only on request", () => {
