@@ -251,7 +251,7 @@ test("the notes in rows of many jobs name commands, as other texts at a terminal
   const user = await userForTest(60_000);
   const jobId = await user.job(FILE.succeeds);
   const { stdout } = await user.type("call", "retry_jobs", `jobIds=${jobId}`, "retryMode=SAFE_RESUME", "reason=again");
-  expect(stdout).toContain(`mic-mcp watch ${jobId} waits for its end`);
+  expect(stdout).toContain(`mic-mcp watch ${jobId} waits for it`);
   const json = await user.type(
     "call",
     "retry_jobs",
