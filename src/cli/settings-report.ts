@@ -40,16 +40,9 @@ async function readTokens(keychain: Keychain, owner: TokenOwner) {
 }
 type TokenStatus = Awaited<ReturnType<typeof readTokens>>[number];
 
-interface KeychainContent {
-  readonly login?: StoredLogin;
-  readonly tokens: readonly TokenStatus[];
-  readonly profiles?: readonly string[];
-  readonly state: string;
-  readonly detail?: string;
-}
-
-async function readKeychain(config: Config, keychain: Keychain | undefined): Promise<KeychainContent> {
-  if (!keychain) return { state: "off", tokens: [] };
+async function readKeychain(config: Config, keychain: Keychain | undefined) {
+  const nothing = { login: undefined, tokens: [], profiles: [], detail: undefined };
+  if (!keychain) return { ...nothing, state: "off" };
   try {
     const stored = await readLogin(keychain, config.profile);
     // A login for a base URL other than MIC_BASE_URL is not used (src/credentials/identity.ts).
@@ -60,7 +53,7 @@ async function readKeychain(config: Config, keychain: Keychain | undefined): Pro
     const hasOwner = baseUrl !== undefined && clientId !== undefined;
     return {
       login,
-      ...(isOther && { detail: `has a login for ${stored.baseUrl}, not used because MIC_BASE_URL is different` }),
+      detail: isOther ? `has a login for ${stored.baseUrl}, not used because MIC_BASE_URL is different` : undefined,
       tokens: hasOwner ? await readTokens(keychain, { baseUrl, clientId }) : [],
       // Some keychains cannot list their entries.
       profiles: await listProfiles(keychain).catch(() => []),
@@ -68,7 +61,7 @@ async function readKeychain(config: Config, keychain: Keychain | undefined): Pro
     };
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
-    return { tokens: [], state: error.kind, detail: error.message };
+    return { ...nothing, state: error.kind, detail: error.message };
   }
 }
 
@@ -79,7 +72,7 @@ export async function collectSettings(
   keychain: Keychain | undefined,
   journal: JournalHandle,
 ) {
-  const { login, tokens, profiles = [], state, detail } = await readKeychain(config, keychain);
+  const { login, tokens, profiles, state, detail } = await readKeychain(config, keychain);
   return {
     /** True with MIC_EMULATOR=1; the API settings are then not used. */
     emulator: config.emulator,

@@ -47,13 +47,6 @@ export function mainArgumentOf(schema: JsonSchema): string | undefined {
 
 const NAMED_VALUE = /^(\w+)=([\s\S]*)$/;
 
-/** `name`: the name as typed, so that the tool can state which argument it stands for. `argument`: that argument. */
-interface Word {
-  readonly name: string;
-  readonly argument: string;
-  readonly text: string;
-}
-
 const FLAG = /^--([a-z][\w-]*)(?:=([\s\S]*))?$/i;
 
 /** Converts --NAME VALUE and --NAME=VALUE to NAME=VALUE; kebab case is accepted, and a boolean needs no value. Throws UsageError. */
@@ -86,7 +79,8 @@ function joinFlags(words: readonly string[], schema: JsonSchema, toExact: Tool["
   return joined;
 }
 
-function parseWord(word: string, schema: JsonSchema, toExact: Tool["toExact"]): Word {
+/** Returns the name as typed, so that the tool can state which argument it stands for, and that `argument`. Throws UsageError. */
+function parseWord(word: string, schema: JsonSchema, toExact: Tool["toExact"]) {
   const [, typed, text = ""] = NAMED_VALUE.exec(word) ?? [];
   const names = Object.keys(schemaOf(schema["properties"]));
   if (typed !== undefined) {
