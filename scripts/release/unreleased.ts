@@ -1,4 +1,5 @@
 // This module states on the pages that nothing is published yet. The first release sets IS_RELEASED, and `npm run fix` removes the notes.
+import { posix } from "node:path";
 
 const IS_RELEASED = false;
 
@@ -12,7 +13,7 @@ export const PAGES = ["docs/use/clients.md", "docs/operate/teams.md", "examples/
 /** Returns the note; an empty string after the release. `page`: its path in the repository. */
 export function releaseNote(page: string): string {
   if (IS_RELEASED) return "";
-  const clone = page.startsWith("docs/") ? "../../README.md#try-it" : "../README.md#try-it";
+  const clone = `${posix.relative(posix.dirname(page), "docs/use/quick-start.md")}#1-build`;
   const note = (prefix: string) =>
     `> 0.1.0 is not published yet, nor are the plugins, the image and the bundle. Until the release, run
 > \`npm ci && npm run build && npm pack && npm install --global ${prefix}./mic-mcp-0.1.0.tgz\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.`;
@@ -20,5 +21,5 @@ export function releaseNote(page: string): string {
   return page.startsWith("docs/operate/")
     ? note("")
     : `${note("--prefix ~/.local ")}
-> In the file of a client, write \`node\` and the path of \`dist/cli.js\` in the clone instead of \`npx -y mic-mcp\`.`;
+> \`~/.local/bin\` must be in your PATH. In the file of a client, write \`node\` and the path of \`dist/cli.js\` in the clone instead of \`npx -y mic-mcp\`.`;
 }
