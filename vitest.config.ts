@@ -11,6 +11,9 @@ const RULES = [...new Set(readFileSync("docs/contract.md", "utf8").match(/(?<=`)
 /** "small" or "full": only the chaos tests run, sequentially (`npm run test:chaos`). */
 const { CHAOS } = process.env;
 
+/** The projects inherit the number of workers from this file, and it would override `--maxWorkers`. */
+const isLimited = process.argv.some((word) => word.startsWith("--maxWorkers"));
+
 // "structure" only reads files (npm run check); "behavior" runs servers, clients and the emulator.
 export default defineConfig({
   test: {
@@ -20,7 +23,7 @@ export default defineConfig({
     // `npm test -- --tags-filter "4.2/if-match-form"` runs the tests that cite a rule.
     tags: RULES.map((name) => ({ name })),
     // Many tests wait for processes, pipes and time limits: one worker for each core would leave half of the machine idle.
-    maxWorkers: CHAOS === undefined ? Math.max(5, availableParallelism()) : 1,
+    ...(!isLimited && { maxWorkers: CHAOS === undefined ? Math.max(5, availableParallelism()) : 1 }),
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/skips.ts"],
     // Time limit of expect.poll on a busy machine, in milliseconds.
