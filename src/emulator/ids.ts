@@ -1,7 +1,7 @@
 // Derives ids and hashes from the seed: the same seed gives the same ids in the same order.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
-export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
+export const sha256 = (data: string | Uint8Array): string => hash("sha256", data);
 
 export type IdGenerator = ReturnType<typeof createIdGenerator>;
 

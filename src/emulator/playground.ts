@@ -10,6 +10,7 @@ import {
   StatesResponse,
 } from "../contract/playground.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
+import { once } from "../core/once.ts";
 import { MAX_ENTRIES, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./assumptions.ts";
 import { readCatalogue } from "./catalogue.ts";
 import { type Clock, SECOND } from "./clock.ts";
@@ -100,18 +101,23 @@ function createRateLimit(clock: Clock) {
   };
 }
 
+// Once for all emulators of this process.
+const createDocumentResponse = once(() => jsonResponse(200, createOpenApiDocument()));
+const createResponses = once(() => {
+  const { states, districts } = readCatalogue();
+  return {
+    states: jsonResponse(200, states),
+    districts: new Map([...districts].map(([code, response]) => [code, jsonResponse(200, response)])),
+  };
+});
+
 /** `trustReportedAddress`: the last address in X-Forwarded-For is limited, too. */
 export function createPlayground(clock: Clock, trustReportedAddress: boolean, requestsPerPeer: number) {
-  const catalogue = readCatalogue();
   const admit = createRateLimit(clock);
-  const defaultStates = jsonResponse(200, catalogue.states);
-  const defaultDistricts = new Map(
-    [...catalogue.districts].map(([code, response]) => [code, jsonResponse(200, response)]),
-  );
-  let states = defaultStates;
-  let districts = new Map(defaultDistricts);
+  const original = createResponses();
+  let { states } = original;
+  let districts = new Map(original.districts);
   let respondToUnknownState = invalidResponse;
-  let document: HttpResponse | undefined;
 
   const respondWithDistricts = (query: Readonly<Record<string, string>>): HttpResponse => {
     const parsed = z.safeParse(endpoints.listPlaygroundDistricts.query, query);
@@ -138,14 +144,13 @@ export function createPlayground(clock: Clock, trustReportedAddress: boolean, re
       if (operationId === endpoints.listPlaygroundDistricts.id) return respondWithDistricts(query);
       if (Object.keys(query).length > 0) return invalidResponse();
       if (operationId === endpoints.listPlaygroundStates.id) return states;
-      document ??= jsonResponse(200, createOpenApiDocument());
-      return document;
+      return createDocumentResponse();
     },
     /** Replaces answers from now on; without a variant, restores the original answers. */
     setVariant(variant?: GeographyVariant): void {
       if (variant === undefined) {
-        states = defaultStates;
-        districts = new Map(defaultDistricts);
+        ({ states } = original);
+        districts = new Map(original.districts);
         respondToUnknownState = invalidResponse;
       }
       if (variant?.states !== undefined) states = jsonResponse(200, variant.states);

@@ -1,5 +1,6 @@
 // Creates the workspace's files with real bytes, and defines the outcome of a job that reads one of them.
 import { createHash } from "node:crypto";
+import { once } from "../../core/once.ts";
 import { ID_PREFIX } from "../assumptions.ts";
 import { listDistricts, readCatalogue } from "../catalogue.ts";
 import { encodeUtf8 } from "../http/response.ts";
@@ -37,8 +38,8 @@ type FileRow = readonly [
   content: readonly string[] | Uint8Array,
 ];
 
-/** In the order of `fileIds`; docs/use/emulator.md lists the outcomes. */
-const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
+/** The first of `fileIds`, in this order; docs/use/emulator.md lists the outcomes. */
+const createTextRows = (): readonly FileRow[] => [
   [
     DISTRICTS_FILE,
     "succeeds",
@@ -70,29 +71,31 @@ const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
       ...readCatalogue().states.states.map(({ code, name, mandalCount }) => [code, name, mandalCount] as const),
     ),
   ],
-  [
-    "signed-archive.bin",
-    "succeeds",
-    "clean",
-    createHash("shake256", { outputLength: 300 * 1024 })
-      .update(ids.hashFor("archive"))
-      .digest(),
-  ],
 ];
 
-export const createFiles = (ids: IdGenerator): readonly StoredFile[] =>
-  createFileRows(ids).map(([name, outcome, scan, content]) => {
-    const isText = !(content instanceof Uint8Array);
-    const bytes = isText ? encodeUtf8(content.map((line) => `${line}\r\n`).join("")) : content;
-    return {
-      name,
-      outcome,
-      scan,
-      bytes,
-      about: name === DISTRICTS_FILE ? "divisions" : "",
-      id: ids.next(isText ? ID_PREFIX.file : ID_PREFIX.signedFile),
-      sha256: sha256(bytes),
-      rows: isText ? content.length - 1 : 0,
-      classification: isText ? "TABULAR" : "ARCHIVE",
-    };
-  });
+function createFile([name, outcome, scan, content]: FileRow) {
+  const isText = !(content instanceof Uint8Array);
+  const bytes = isText ? encodeUtf8(content.map((line) => `${line}\r\n`).join("")) : content;
+  return {
+    name,
+    outcome,
+    scan,
+    bytes,
+    about: name === DISTRICTS_FILE ? "divisions" : "",
+    sha256: sha256(bytes),
+    rows: isText ? content.length - 1 : 0,
+    classification: isText ? "TABULAR" : "ARCHIVE",
+  };
+}
+
+/** For all emulators of this process. */
+const createTextFiles = once(() => createTextRows().map(createFile));
+
+export function createFiles(ids: IdGenerator): readonly StoredFile[] {
+  const hash = createHash("shake256", { outputLength: 300 * 1024 }).update(ids.hashFor("archive"));
+  const archive = createFile(["signed-archive.bin", "succeeds", "clean", hash.digest()]);
+  return [
+    ...createTextFiles().map((file) => ({ ...file, id: ids.next(ID_PREFIX.file) })),
+    { ...archive, id: ids.next(ID_PREFIX.signedFile) },
+  ];
+}

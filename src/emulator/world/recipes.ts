@@ -16,7 +16,6 @@ export type Recipe = ReturnType<typeof createRecipe>;
 function createRecipe(offer: RecipeOffer, capability: CapabilityName) {
   const { recipe: definition } = offer;
   const expiresAt = Date.parse(offer.expiresAt);
-  let validate: ValidateFunction | undefined;
   return {
     offer,
     definition,
@@ -25,17 +24,22 @@ function createRecipe(offer: RecipeOffer, capability: CapabilityName) {
     isOfferedAt: (now: number): boolean => now < expiresAt,
     /** Returns the violations of the published schema. Validation does not fill in defaults, coerce types or fetch anything. */
     parameterErrors(values: unknown): readonly FieldError[] {
-      validate ??= compileParameters(definition.parameters);
+      const validate = compileParameters(definition.parameters);
       return validate(values) ? [] : (validate.errors ?? []).map(toFieldError);
     },
   };
 }
 
+/** By content hash, for all emulators of this process. */
+const compiled = new Map<string, ValidateFunction>();
+
 /**
  * Registers each reference with ajv under its key, so that `{"$ref": "<key>"}` resolves to it. The schemas are the emulator's own, and
  * compiling the schema of schemas to check them would take longer than all the rest.
  */
-function compileParameters({ definition, references }: RecipeParameters): ValidateFunction {
+function compileParameters({ contentHash, definition, references }: RecipeParameters): ValidateFunction {
+  const known = compiled.get(contentHash);
+  if (known) return known;
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
@@ -44,7 +48,9 @@ function compileParameters({ definition, references }: RecipeParameters): Valida
     logger: false,
   });
   for (const [key, schema] of Object.entries(references)) ajv.addSchema(schema, key);
-  return ajv.compile(definition);
+  const validate = ajv.compile(definition);
+  compiled.set(contentHash, validate);
+  return validate;
 }
 
 /** Converts an ajv error. If a property is missing or not allowed, the pointer includes that property. */
