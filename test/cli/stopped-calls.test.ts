@@ -1,6 +1,7 @@
 // Tests calls of `mic-mcp call` that are stopped by Ctrl-C or --timeout, at each request and in each tool that waits after its action: the output
 // states what the journal and the API have, never another effect.
-import { expect, onTestFinished, test, vi } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { runCount } from "../support/thorough.ts";
 import { Actions, ANSWERS, argumentsOf, namesOf, TOOLS } from "./interrupted-calls.ts";
 import { userForTest } from "./test-user.ts";
@@ -27,6 +28,12 @@ const stopBySignal = (signal: NodeJS.Signals) => () => {
 
 const WAYS = { SIGINT: stopBySignal("SIGINT"), SIGTERM: stopBySignal("SIGTERM"), "--timeout": stopByTimeout } as const;
 
+/** Counts the requests that begin at servers of this process. The emulator's own list of requests is read over HTTP, which takes much more time. */
+let begun = 0;
+const countRequest = () => void begun++;
+beforeAll(() => subscribe("http.server.request.start", countRequest));
+afterAll(() => void unsubscribe("http.server.request.start", countRequest));
+
 const MAX_REQUESTS = 9;
 const NO_EFFECT = /Nothing was changed|No job was created|nothing was sent/i;
 
@@ -48,11 +55,12 @@ async function stopCallAt(
   if (nth > 1) await service.injectFault({ kind: "delay", delayMs: 0 }, { times: nth - 1 });
   if (fault) await service.injectFault(fault);
   const { flags, stop } = WAYS[way]();
+  const begunBefore = begun;
   let hasEnded = false;
   const running = user.type("call", tool, ...args, "--yes", ...flags).finally(() => {
     hasEnded = true;
   });
-  const isReached = async () => (await service.requests()).length - before >= nth;
+  const isReached = async () => begun - begunBefore >= nth && (await service.requests()).length - before >= nth;
   while (!hasEnded && !(await isReached())) await new Promise((resolve) => setTimeout(resolve, 10));
   if (hasEnded) return false;
   stop();
