@@ -202,7 +202,12 @@ describeLatestRevision((bench, revision) => {
 });
 
 test("the pages before a failed job are read once, and only if this process has not read them", async () => {
-  const jobs = hourlyJobs(250, (index) => (index === 120 ? failed : index === 3 ? { retryOfBatchId: "job-120" } : {}));
+  const ofIndex = new Map<number, object>([
+    [3, { retryOfBatchId: "job-120" }],
+    [120, failed],
+    [121, failed],
+  ]);
+  const jobs = hourlyJobs(250, (index) => ofIndex.get(index) ?? {});
   const { found, requestedPages, connection } = await findIn(jobs, { cursor: "at 120", limit: 10 });
   expect(found.data[0]).toMatchObject({ id: "job-120", retriedBy: "job-3" });
   const earlier = [
@@ -215,6 +220,9 @@ test("the pages before a failed job are read once, and only if this process has 
     { limit: 100, cursor: "at 130" },
     { limit: 100, cursor: "at 230" },
   ]);
+  const full = await findIn(jobs, { cursor: "at 120", limit: 100, view: "full" });
+  const shortened = { limit: full.found.data.length, cursor: "at 120" };
+  expect(full.requestedPages).toEqual([{ limit: 100, cursor: "at 120" }, ...earlier, shortened]);
 });
 
 test("a list whose earlier pages cannot be read contains the jobs without their retries", async () => {

@@ -65,6 +65,7 @@ export async function readJobPage(query: Query, ctx: RetryPorts) {
       if (ctx.signal.aborted) throw failure;
       return false;
     }));
-  if (isComplete || (wasRead && !isFiltered)) retries.reach(workspaceId, page.nextCursor);
+  if (isComplete || (wasRead && !isFiltered))
+    for (const reached of [cursor ?? null, page.nextCursor]) retries.reach(workspaceId, reached);
   return { ...answer, retries: { retryOf: retries.get } satisfies Retries };
 }
