@@ -1,13 +1,12 @@
 // This module opens the content of an asset as a stream, for code that saves, shows or forwards it.
 import { pipeline, Readable } from "node:stream";
-import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { getMicPublicAssetContent } from "../contract/endpoints/job-processing.ts";
 import { errorMessage } from "../core/failure.ts";
 import { say, type Text } from "../core/text.ts";
 import type { CallContext } from "./attempts.ts";
 import { CHECK_BASE_URL_ADVICE, codedFileFailure, HTML_TYPE, refusalFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
 import { contentCodingOf, decodedHeaders, decodersOf } from "./content-codings.ts";
-import type { CallRequest } from "./encode.ts";
 import { type StreamedResponse, TransportError, type WireResponse } from "./transport.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -53,15 +52,14 @@ function decodeStream(response: StreamedResponse): StreamedResponse {
 /** Opens a file and runs `work` on the response. Both are retried like any read. Throws Failure. */
 export const withAssetStream = <T>(
   service: ApiClient,
-  endpoint: Endpoint,
-  request: CallRequest,
+  assetId: string,
   context: CallContext,
   work: (response: StreamedResponse) => Promise<T>,
 ): Promise<T> =>
-  service.stream(endpoint, request, context, async (received) => {
+  service.stream(getMicPublicAssetContent, { path: { assetId } }, context, async (received) => {
     const response = decodeStream(received);
-    if (response.status !== endpoint.success.status)
-      throw refusalFailure(endpoint, await readErrorBody(response), service.timing.now());
+    if (response.status !== getMicPublicAssetContent.success.status)
+      throw refusalFailure(getMicPublicAssetContent, await readErrorBody(response), service.timing.now());
     const coding = contentCodingOf(response);
     if (coding === undefined) return await work(response);
     response.body.destroy();

@@ -3,14 +3,12 @@
 // A download outlives its tool call: a call waits until its time limit, and the next call with the same arguments continues to wait.
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { withTimeout } from "../core/async.ts";
 import { abortFailure, Failure } from "../core/failure.ts";
 import { say, type Text } from "../core/text.ts";
 import { contentLengthOf, contentTypeOf, fileWarning, withAssetStream } from "./asset-stream.ts";
 import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { ApiClient } from "./client.ts";
-import type { CallRequest } from "./encode.ts";
 import { assertNameFree, createFile, diskFailure, nameFromHeader, prepareFolder } from "./new-file.ts";
 import { type StreamedResponse, TransportError } from "./transport.ts";
 
@@ -27,17 +25,15 @@ export interface SavedFile {
 /** `total`: the size of the file, if the API states it. */
 export type OnBytes = (bytes: number, total?: number) => void;
 
-interface DownloadTarget {
+interface Download {
+  readonly assetId: string;
   readonly folder: string;
-  /** The requested name. If it is undefined, the API's name is used, and numbered if it is taken. */
-  readonly fileName?: string;
-  /** The name if the API gives none. */
-  readonly fallbackName: string;
-  readonly onBytes?: OnBytes;
+  /** The requested name. If it is undefined, the API's name is used (if it gives none, the id), and numbered if it is taken. */
+  readonly fileName?: string | undefined;
 }
 
 /** Streams the body of a 200 response into `file`. Throws TransportError if the body breaks off, and the file's error if writing fails. */
-async function streamToFile(response: StreamedResponse, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
+async function streamToFile(response: StreamedResponse, file: FileHandle, onBytes: OnBytes) {
   const total = contentLengthOf(response);
   const hash = createHash("sha256");
   let bytes = 0;
@@ -45,7 +41,7 @@ async function streamToFile(response: StreamedResponse, file: FileHandle, onByte
     hash.update(chunk);
     await file.writeFile(chunk);
     bytes += chunk.length;
-    onBytes?.(bytes, total);
+    onBytes(bytes, total);
   }
   return { bytes, sha256: hash.digest("hex") };
 }
@@ -53,11 +49,11 @@ async function streamToFile(response: StreamedResponse, file: FileHandle, onByte
 /** Saves the response of one attempt. Throws TransportError, which may be retried, or Failure. */
 async function saveResponse(
   response: StreamedResponse,
-  target: DownloadTarget,
+  { assetId, folder, fileName }: Download,
   { signal }: CallContext,
+  onBytes: OnBytes,
 ): Promise<SavedFile> {
-  const { folder, fileName, fallbackName, onBytes } = target;
-  const name = fileName ?? nameFromHeader(response.headers["content-disposition"], fallbackName);
+  const name = fileName ?? nameFromHeader(response.headers["content-disposition"], assetId);
   const newFile = { folder, name, mayNumber: fileName === undefined };
   try {
     const { written, path, fileName } = await createFile(newFile, (file) => streamToFile(response, file, onBytes));
@@ -79,15 +75,15 @@ async function saveResponse(
 /** A broken stream starts again while time is left. A failure leaves no file behind. */
 async function downloadFile(
   service: ApiClient,
-  endpoint: Endpoint,
-  request: CallRequest,
-  target: DownloadTarget,
+  download: Download,
   context: CallContext,
+  onBytes: OnBytes,
 ): Promise<SavedFile> {
-  await prepareFolder(target.folder);
-  if (target.fileName !== undefined) await assertNameFree(target.folder, target.fileName);
-  return await withAssetStream(service, endpoint, request, context, (response) =>
-    saveResponse(response, target, context),
+  const { assetId, folder, fileName } = download;
+  await prepareFolder(folder);
+  if (fileName !== undefined) await assertNameFree(folder, fileName);
+  return await withAssetStream(service, assetId, context, (response) =>
+    saveResponse(response, download, context, onBytes),
   );
 }
 
@@ -112,13 +108,7 @@ const incompleteDownloadFailure = (bytes: number): Failure =>
 export function createDownloads(service: ApiClient) {
   const running = new Map<string, RunningDownload>();
 
-  function start(
-    key: string,
-    endpoint: Endpoint,
-    request: CallRequest,
-    target: DownloadTarget,
-    deadlineAt: number,
-  ): RunningDownload {
+  function start(key: string, wanted: Download, deadlineAt: number): RunningDownload {
     const abortController = new AbortController();
     // No attempt starts after the deadline; a stream that has started continues until it ends.
     const context = { signal: abortController.signal, deadlineAt };
@@ -126,7 +116,7 @@ export function createDownloads(service: ApiClient) {
       download.bytes = bytes;
       download.total = total;
     };
-    const done = downloadFile(service, endpoint, request, { ...target, onBytes: updateBytes }, context);
+    const done = downloadFile(service, wanted, context, updateBytes);
     const download: RunningDownload = { done, abortController, bytes: 0, waiterCount: 0, isFinished: false };
     running.set(key, download);
     // A download that finishes while no call waits is kept for the next call with the same arguments.
@@ -139,15 +129,9 @@ export function createDownloads(service: ApiClient) {
 
   return {
     /** Starts or joins a download. `onBytes` receives the bytes so far once a second. Throws Failure. */
-    async save(
-      endpoint: Endpoint,
-      request: CallRequest,
-      target: DownloadTarget,
-      context: CallContext,
-      onBytes: OnBytes,
-    ): Promise<SavedFile> {
-      const key = JSON.stringify([request.path, target.folder, target.fileName]);
-      const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
+    async save(wanted: Download, context: CallContext, onBytes: OnBytes): Promise<SavedFile> {
+      const key = JSON.stringify([wanted.assetId, wanted.folder, wanted.fileName]);
+      const download = running.get(key) ?? start(key, wanted, context.deadlineAt);
       download.waiterCount++;
       const timeoutMs = timeLeftMs(context, service.timing) - ANSWER_MARGIN_MS;
       const progressTimer = setInterval(() => onBytes(download.bytes, download.total), 1000);

@@ -4,7 +4,6 @@ import type { ApiClient } from "../api-client/client.ts";
 import { createDownloads } from "../api-client/downloads.ts";
 import { readPreview } from "../api-client/file-preview.ts";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
-import { getMicPublicAssetContent } from "../contract/endpoints/job-processing.ts";
 import { countPart } from "../core/counts.ts";
 import { Failure } from "../core/failure.ts";
 import { say } from "../core/text.ts";
@@ -26,10 +25,7 @@ export function createFolderFiles(folder: string, api: ApiClient): Files {
   const downloads = createDownloads(api);
   return {
     async saveAsset({ assetId, fileName, preview }, context, onBytes) {
-      const target = { folder, fallbackName: assetId, fileName };
-      const request = { path: { assetId } };
-      const saved = await downloads.save(getMicPublicAssetContent, request, target, context, onBytes);
-      const { warning, ...data } = saved;
+      const { warning, ...data } = await downloads.save({ assetId, folder, fileName }, context, onBytes);
       return {
         data,
         sentence: say`Saved ${data.fileName} to the download folder.`,

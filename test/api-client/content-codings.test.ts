@@ -2,7 +2,6 @@
 import { readFile } from "node:fs/promises";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
@@ -67,15 +66,8 @@ test("the token endpoint is asked for no content coding, and an encoded token is
 });
 
 const saveTest = test.extend("save", ({ client }) => async () => {
-  const target = { folder: await folderForTest(), fallbackName: "devfile_1" };
-  const request = { path: { assetId: "devfile_1" } };
-  return await client.downloads.save(
-    getMicPublicAssetContent,
-    request,
-    target,
-    createCallContext(10_000),
-    () => undefined,
-  );
+  const download = { assetId: "devfile_1", folder: await folderForTest() };
+  return await client.downloads.save(download, createCallContext(10_000), () => undefined);
 });
 
 const content = Buffer.from("code,name\n".repeat(10_000));

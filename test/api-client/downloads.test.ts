@@ -6,7 +6,6 @@ import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { CallContext } from "../../src/api-client/attempts.ts";
-import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { problem } from "../contract/samples.ts";
 import { test as base } from "../support/fixtures.ts";
 import { createLatch } from "../support/latch.ts";
@@ -40,8 +39,7 @@ const test = base
   )
   .extend("save", ({ folder, client: { downloads } }) => (options: SaveOptions = {}) => {
     const { context = createCallContext(10_000), assetId = "asset-1", ...target } = options;
-    const into = { folder, fallbackName: assetId, ...target };
-    return downloads.save(getMicPublicAssetContent, { path: { assetId } }, into, context, () => undefined);
+    return downloads.save({ assetId, folder, ...target }, context, () => undefined);
   });
 
 test("a download saves the API's bytes under the name that it sends", {

@@ -3,7 +3,6 @@
 import { create } from "content-disposition";
 import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
-import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { createToolContext } from "../../mcp/tools/call.ts";
@@ -73,8 +72,7 @@ interface OpenedFile {
 async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSignal): Promise<OpenedFile> {
   const { api } = ports;
   const context = { signal, deadlineAt: api.timing.clockMs() + CALL_LIMIT_MS };
-  const request = { path: { assetId } };
-  return await withAssetStream(api, getMicPublicAssetContent, request, context, async (answer) => {
+  return await withAssetStream(api, assetId, context, async (answer) => {
     const length = contentLengthOf(answer);
     return { contentType: toValidMediaType(contentTypeOf(answer)), length, chunks: answer.body };
   });

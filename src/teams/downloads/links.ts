@@ -7,7 +7,6 @@ import type { ApiClient } from "../../api-client/client.ts";
 import { decodeTextFile, PREVIEW_BYTES, previewFromStart } from "../../api-client/file-preview.ts";
 import { nameFromHeader } from "../../api-client/new-file.ts";
 import type { StreamedResponse } from "../../api-client/transport.ts";
-import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { countPart } from "../../core/counts.ts";
 import { Failure } from "../../core/failure.ts";
 import { say } from "../../core/text.ts";
@@ -152,8 +151,7 @@ export function createLinkedFiles({
 }: LinkedFilesOptions): Files {
   /** Requests the asset from the API, which is the only source of its type and size. */
   async function inspectAsset({ assetId, fileName, preview }: AssetRequest, context: CallContext) {
-    const request = { path: { assetId } };
-    return await withAssetStream(service, getMicPublicAssetContent, request, context, async (answer) => {
+    return await withAssetStream(service, assetId, context, async (answer) => {
       const contentType = toValidMediaType(contentTypeOf(answer));
       const length = contentLengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
