@@ -135,15 +135,13 @@ export async function prepareRetry(
   context.onFailedAttempt?.({ operation: endpoint.id, attempt, kind, status, requestId });
 }
 
-interface RetryOptions {
-  readonly endpoint: Endpoint;
-  readonly context: CallContext;
-  readonly timing: Timing;
-}
-
 /** Returns the first success of `attempt`. Throws the first error that is not retried. */
 export async function withRetries<T>(
-  { endpoint, context, timing }: RetryOptions,
+  {
+    endpoint,
+    context,
+    timing,
+  }: { readonly endpoint: Endpoint; readonly context: CallContext; readonly timing: Timing },
   attempt: () => Promise<T>,
 ): Promise<T> {
   for (let attempts = 1; ; attempts++) {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { parseJson } from "../contract/json.ts";
 import { errorCode } from "./failure.ts";
 
 /** Identifies the scope in which process ids are unique: on Linux a boot and a process namespace, elsewhere the host. */
@@ -28,12 +29,8 @@ function isAlive(pid: number): boolean {
 }
 
 function parseOwner(owner: string): unknown[] {
-  try {
-    const parts: unknown = JSON.parse(owner);
-    return Array.isArray(parts) ? parts : [];
-  } catch {
-    return [];
-  }
+  const parts = parseJson(owner);
+  return Array.isArray(parts) ? parts : [];
 }
 
 /** True if this owner is certainly dead. False if that cannot be determined; then its lease must expire. */

@@ -1,6 +1,6 @@
 // This module has functions that several job tools share: reading a job, limiting concurrency, and keeping to the call's deadline.
 
-import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
+import type { CallContext } from "../../api-client/attempts.ts";
 import { getMicExecutableRecipe, getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, unlessFailed } from "../../core/failure.ts";
@@ -65,9 +65,6 @@ export const withTimeToAnswer = (ctx: ToolContext): ToolContext => ({
 
 /** Minimum time to send an action and receive its response. */
 export const MIN_ACTION_MS = 5_000;
-
-export const hasTimeToAct = (context: CallContext, timing: Timing, minMs = MIN_ACTION_MS): boolean =>
-  timeLeftMs(context, timing) >= minMs;
 
 interface Workers<T> {
   readonly inFlight: number;

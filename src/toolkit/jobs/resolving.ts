@@ -12,7 +12,7 @@ import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { hasTimeToAct, mapConcurrently, readState, stateSuffix, withTimeToAnswer } from "./batch.ts";
+import { MIN_ACTION_MS, mapConcurrently, readState, stateSuffix, withTimeToAnswer } from "./batch.ts";
 import { createStopRule, runRows, type StopRule } from "./bulk.ts";
 import { bulkResult } from "./bulk-results.ts";
 import { REGISTER } from "./inputs.ts";
@@ -184,7 +184,7 @@ export async function resolveActions(
     stopRule,
     // The actions are sent in their order, since one may be about the effect of another.
     inFlight: 1,
-    mayStart: () => hasTimeToAct(limited, timing),
+    mayStart: () => timeLeftMs(limited, timing) >= MIN_ACTION_MS,
     work,
     onResult(idempotencyKey, found, count) {
       ended = count;
