@@ -1,7 +1,9 @@
 // A proxy in front of the API that holds, loses and replaces the answers to commands (POST), and records the commands that the API
 // executed: the truth with which kills-in-flight.test.ts compares what the product states.
+
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import * as z from "zod/v4";
 import { serveForTest } from "../support/http-server.ts";
 
@@ -42,12 +44,6 @@ const JobBody = z.object({ inputBindings: z.tuple([z.object({ inputId: z.string(
 const InputBody = z.object({ referenceId: z.string() });
 const RequestBody = z.object({ inputId: z.string() });
 
-async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 export async function gateForTest() {
   let upstream = "";
   let apiNow = Date.now;
@@ -72,7 +68,7 @@ export async function gateForTest() {
     onwards.end(body);
     const [response]: IncomingMessage[] = await once(onwards, "response");
     if (response === undefined) throw new Error("the API has not answered");
-    return { status: response.statusCode ?? 0, headers: response.headers, body: await readAll(response) };
+    return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
   }
 
   async function execute(request: IncomingMessage, body: Buffer, command: Command): Promise<Answer> {
@@ -119,7 +115,7 @@ export async function gateForTest() {
     const moment = treatment.kind === "hold" ? treatment.moment : undefined;
     // The request is never read beyond its headers.
     if (moment === "headers") return hold(command, moment, async () => undefined);
-    const body = await readAll(request);
+    const body = await buffer(request);
     command.bodies.add(body.toString());
     command.unit = unitOf(request.url ?? "", body.toString());
     const run = () => execute(request, body, command);
@@ -142,7 +138,7 @@ export async function gateForTest() {
     const served =
       typeof key === "string"
         ? serveCommand(request, response, key)
-        : readAll(request).then(async (body) => await send(response, await forward(request, body)));
+        : buffer(request).then(async (body) => await send(response, await forward(request, body)));
     // A killed server has disconnected.
     served.catch(() => response.destroy());
   });

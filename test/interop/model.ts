@@ -1,6 +1,8 @@
 // A model API on this machine for hosts: requests one tool call after the other and then answers "done". It implements Anthropic's
 // Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, so a host completes a whole run without a login.
+
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { serveForTest } from "../support/http-server.ts";
@@ -218,10 +220,8 @@ export async function startModel(calls: readonly ToolRequest[]) {
   let results: readonly string[] = [];
   let firstOffer: readonly OfferedTool[] = [];
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
     const { pathname } = new URL(request.url ?? "/", "http://model");
-    const body = Body.parse(JSON.parse(Buffer.concat(chunks).toString() || "{}"));
+    const body = Body.parse(JSON.parse((await text(request)) || "{}"));
     const tools = findOfferedTools(body);
     if (firstOffer.length === 0) firstOffer = tools;
     const found = findToolResults(body);

@@ -1,5 +1,7 @@
 // Runs a client's program as on a new machine, with an empty HOME and with access only to this machine, and defines tests of it.
+
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
 import { type TestOptions, test } from "vitest";
 
 /** Nothing listens on port 9 ("discard"), so a request to another machine is refused immediately. */
@@ -24,10 +26,9 @@ export interface CommandResult {
 
 async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
   child.stdin.end();
-  const chunks: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
-  for (const name of ["stdout", "stderr"] as const) child[name].on("data", (chunk: Buffer) => chunks[name].push(chunk));
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() };
+  const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { code, stdout, stderr };
 }
 
 export const run = (home: string, ...args: readonly string[]): Promise<CommandResult> =>

@@ -1,7 +1,9 @@
 // A strict stub of the API on node:http: answers by script, down to the raw socket, and fails the test on unexpected requests.
+
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, onTestFinished } from "vitest";
 import { withEchoes } from "./echoes.ts";
@@ -101,12 +103,6 @@ const TOKEN_PATH = "/sandbox/oauth/token";
 /** A client reads it before it sends an action again; only the Date header of the answer matters. */
 const CLOCK_PATH = "/sandbox/v1/mic/operations/clock";
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 async function startStub() {
   const requests: RecordedRequest[] = [];
   const tokenRequests: RecordedRequest[] = [];
@@ -127,7 +123,7 @@ async function startStub() {
     const closed = new Promise<boolean>((resolve) => {
       response.once("close", () => resolve(response.writableFinished));
     });
-    const body = queued?.readsBody === false ? Buffer.alloc(0) : await readBody(request);
+    const body = queued?.readsBody === false ? Buffer.alloc(0) : await buffer(request);
     const connection = connections.get(request.socket) ?? 0;
     const recorded: RecordedRequest = { method, target, headers, body, connection, closed };
     if (target === CLOCK_PATH) return await clockAnswer.answer(response, recorded);

@@ -1,5 +1,7 @@
 // A collector: receives OTLP over HTTP as JSON, and returns plain spans and points. It keeps only the bytes of protobuf.
+
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { onTestFinished, vi } from "vitest";
 import * as z from "zod/v4";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
@@ -48,9 +50,7 @@ export async function receiverForTest(answer = (response: ServerResponse) => voi
   let requests = 0;
   async function receiveBatch(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requests += 1;
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const bytes = Buffer.concat(chunks);
+    const bytes = await buffer(request);
     raw.push(bytes);
     headers.push(request.headers);
     if (request.headers["content-type"] === "application/json") bodies.push(JSON.parse(bytes.toString()));
