@@ -113,6 +113,9 @@ export const AGENT: Reader = {
 
 const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
 
+/** The names of tools in the program's own words. */
+export const toolNamesIn = (words: string): readonly string[] => words.match(TOOL_NAME) ?? [];
+
 /** A person calls a tool with a command. */
 const nameTools = (words: string, { formatCall }: Reader): string =>
   words.replace(TOOL_NAME, (name) => {
@@ -138,7 +141,7 @@ const renderParts = (text: Text, reader: Reader): string =>
 
 /** The names of all tools contain an underscore, which is found much faster. */
 const wordsNameOnlyOffered = (words: string, { isOffered }: Reader): boolean =>
-  !words.includes("_") || (words.match(TOOL_NAME) ?? []).every(isOffered);
+  !words.includes("_") || toolNamesIn(words).every(isOffered);
 
 const namesOnlyOffered = (text: Text, reader: Reader): boolean =>
   text.every((part) =>

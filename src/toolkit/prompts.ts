@@ -24,23 +24,18 @@ export interface Prompt {
 const quoted = (text: string): string => formatJson(text);
 const lines = (...parts: readonly (string | false)[]): string => parts.filter((part) => part !== false).join("\n");
 
+const required = (name: string, description: string): PromptArgument => ({ name, description, required: true });
+const optional = (name: string, description: string): PromptArgument => ({ name, description, required: false });
+
 export const prompts: readonly Prompt[] = [
   {
     name: "run_job",
     title: "Run a job",
     description: "Run a job from a file and a recipe to its end: register, submit once, wait, report.",
     arguments: [
-      {
-        name: "referenceId",
-        description: "The file, acquisition or dataset version to process.",
-        required: true,
-      },
-      {
-        name: "versionId",
-        description: "The recipe version (default: search for one that fits).",
-        required: false,
-      },
-      { name: "goal", description: "Purpose of the job, in the user's words.", required: false },
+      required("referenceId", "The file, acquisition or dataset version to process."),
+      optional("versionId", "The recipe version (default: search for one that fits)."),
+      optional("goal", "Purpose of the job, in the user's words."),
     ],
     tools: ["list_recipes", "get_recipe", "run_job", "run_jobs", "get_job", "list_jobs", "download_asset"],
     skill: "run-a-job",
@@ -55,7 +50,7 @@ export const prompts: readonly Prompt[] = [
     name: "diagnose_job",
     title: "Diagnose a job",
     description: "Find out how a job ended, why, and what to do next; changes nothing.",
-    arguments: [{ name: "jobId", description: "The job.", required: true }],
+    arguments: [required("jobId", "The job.")],
     tools: ["get_job", "get_recipe", "list_actions"],
     text: ({ jobId = "" }) =>
       lines(
@@ -74,12 +69,8 @@ export const prompts: readonly Prompt[] = [
     title: "Retry failed jobs",
     description: "Retry each failed job of a workspace once, if a retry can help.",
     arguments: [
-      {
-        name: "workspaceId",
-        description: "The workspace (default: the configured one).",
-        required: false,
-      },
-      { name: "reason", description: "Reason, stored with the job.", required: false },
+      optional("workspaceId", "The workspace (default: the configured one)."),
+      optional("reason", "Reason, stored with the job."),
     ],
     tools: [
       ...(["list_actions", "get_job", "list_jobs", "retry_job", "retry_jobs", "wait_for_jobs"] as const),
@@ -97,12 +88,8 @@ export const prompts: readonly Prompt[] = [
     title: "Ask about India's districts",
     description: "Answer a question about India's districts exactly, with the date and completeness of the data.",
     arguments: [
-      { name: "question", description: "What you want to know.", required: true },
-      {
-        name: "state",
-        description: "Two-letter code of the state it is about.",
-        required: false,
-      },
+      required("question", "What you want to know."),
+      optional("state", "Two-letter code of the state it is about."),
     ],
     tools: ["list_states", "list_districts", "find_district", "rank_divisions"],
     skill: "answer-geography",

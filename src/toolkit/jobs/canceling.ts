@@ -214,15 +214,12 @@ export async function followCancellation(
   return { operation: value.data, answer: await readJob(jobId, ctx) };
 }
 
-interface CancelManyArguments {
-  readonly jobIds: readonly string[];
-  readonly reason: string;
-  /** The key of each cancellation is derived from this key. */
-  readonly idempotencyKey?: string;
-}
-
-/** Returns the one question for all jobs that have not ended. */
-export const confirmCancellations = ({ jobIds, reason, idempotencyKey: key }: CancelManyArguments) =>
+/** Returns the one question for all jobs that have not ended. The key of each cancellation is derived from that of the call. */
+export const confirmCancellations = ({
+  jobIds,
+  reason,
+  idempotencyKey: key,
+}: Pick<CancelArguments, "reason" | "idempotencyKey"> & { readonly jobIds: readonly string[] }) =>
   confirmJobs({
     reason,
     actions: new Map(
