@@ -131,7 +131,6 @@ export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse
 export const findingOf = (stored: Pick<StoredAction, "outcome">): string | undefined =>
   stored.outcome === null || isConfirmedCreator(stored) ? undefined : parseOutcome(stored.outcome).finding;
 
-/** Returns the state of an action after this failure. */
 export function stateAfterFailure({ facts }: Failure): Resolution["state"] {
   if (facts.sideEffect === "unknown") return "unknown";
   // "done": the action took effect, although its response could not be read.

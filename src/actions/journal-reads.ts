@@ -65,7 +65,6 @@ export const createJournalReads = ({ query, columns, read, timeSql, now }: Journ
       .slice(0, limit);
   },
 
-  /** Counts the actions of one service, or of all services, in each state that occurs. */
   async countByState(service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
     const serviceCondition = service === undefined ? "" : "WHERE service = $1";
     const sql = `SELECT state, COUNT(*) AS count FROM actions ${serviceCondition} GROUP BY state`;

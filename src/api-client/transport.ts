@@ -153,7 +153,6 @@ const STALL_MS = 30_000;
 
 type ResponseHead = Omit<WireResponse, "body">;
 
-/** Receives the body of a response. */
 interface BodyReceiver {
   /** Returns false if the rest must wait until the body is read. */
   push(chunk: Buffer): boolean;

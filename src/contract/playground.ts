@@ -49,7 +49,6 @@ export const CatalogMetadata = z.strictObject({
 });
 export type CatalogMetadata = z.infer<typeof CatalogMetadata>;
 
-/** A state code in a response: two letters. */
 const responseStateCode = z.string().regex(/^[A-Za-z]{2}$/, { error: "must be a two-letter state code" });
 
 export const State = z.strictObject({

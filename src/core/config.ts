@@ -89,7 +89,6 @@ export const checkCredential = (what: "client id" | "client secret", text: strin
   checkValue(what, printable, text);
 export const checkWorkspaceId = (text: string): string => checkValue("workspace id", parseWorkspaceId, text);
 export const checkProfile = (text: string): string => checkValue("profile", profileName, text);
-/** Returns the path that a flag names. */
 export const checkPath = (flag: string, text: string, environment: NodeJS.ProcessEnv): string =>
   checkValue(`path of ${flag}`, pathIn(environment), text);
 

@@ -57,7 +57,6 @@ export const quoted = (text: string, max?: number): Part => ({ data: quote(text,
 /** Text of this machine in its own form: an error of the operating system, a path, a command. */
 export const raw = (text: string): Part => ({ data: escapeText(text) });
 
-/** A value as compact JSON. */
 export const json = (value: unknown): Part => ({ data: formatJson(value) });
 
 /** A call of a tool. A sentence with a call is omitted if the tool is not offered. */

@@ -26,7 +26,6 @@ export interface Progress {
   readonly message: string;
 }
 
-/** The result of a call to an action tool. */
 export interface ActionCallResult {
   readonly createdId?: string;
   /** A sentence about an earlier attempt or an earlier identical call, if there was one. */
@@ -49,7 +48,6 @@ export interface ToolContext extends Ports, CallContext {
   readonly shownVersion?: number;
   /** True if the client follows tasks: a job that the call starts becomes a task, and the call does not wait for it. */
   readonly followsTasks?: boolean;
-  /** Returns true if this server offers the tool. */
   isOffered(tool: string): boolean;
   /** Calls an action tool by its name; returns undefined if there is no such tool. Throws Failure. */
   callActionTool(

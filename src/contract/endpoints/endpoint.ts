@@ -58,7 +58,6 @@ export type ParameterSchemas<E extends Endpoint> = E["pathParameters"]["shape"] 
 
 export type ParameterName<E extends Endpoint> = string & keyof ParameterSchemas<E>;
 
-/** Accepts no parameters. */
 const noParameters = z.strictObject({});
 
 /** The definition of an endpoint. Without `pathParameters` or `query`, the endpoint takes none. */

@@ -62,7 +62,6 @@ export const filterVisibleTools = <T extends OfferableTool>(
 
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
-/** A default workspace makes `workspaceId` optional. */
 function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefined): JsonSchema {
   const { required } = schema;
   if (workspaceId === undefined || !isNameList(required)) return schema;

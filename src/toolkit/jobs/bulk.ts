@@ -116,7 +116,6 @@ export interface ShownRow {
 export interface SingleResult extends ShownRow {
   /** Default: done. */
   readonly outcome?: RowOutcome;
-  /** The result of the action. */
   readonly made?: Pick<ToolResult, "replay" | "notice" | "action">;
   /** The job as it was last read. */
   readonly job?: Job | undefined;

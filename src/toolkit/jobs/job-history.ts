@@ -30,7 +30,6 @@ export function findRetry({ actions }: ResourceHistory, jobId: string, { retries
   return made === undefined && id === undefined ? undefined : { id };
 }
 
-/** Returns the job's retry, if it is known. */
 export const findKnownRetry = async (jobId: string, ctx: HistoryPorts): Promise<JobHistory["retry"]> =>
   findRetry(await readRecorded(jobId, ctx), jobId, ctx);
 
