@@ -1,7 +1,7 @@
 // This module decodes a response body: it parses the JSON, checks the strict schema, and drops and reports unknown fields.
 import * as z from "zod/v4";
 import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { isJsonObject, jsonPointer } from "../contract/json.ts";
+import { isJsonObject, jsonPointer, memberAt } from "../contract/json.ts";
 import { UNLISTED_VALUE } from "../contract/scalars.ts";
 import { excerpt, formatCell, formatToken, quote } from "../core/untrusted-text.ts";
 import { type EncodedRequest, valueInRequest } from "./encode.ts";
@@ -147,15 +147,14 @@ export function asValidBody<S extends z.ZodType>(schema: S, value: unknown): z.o
 /** A field of a resource that must have the value which the request names. */
 interface Echo {
   readonly pointer: string;
+  readonly path: readonly string[];
   readonly wanted: unknown;
 }
 
 /** Returns the field in which a resource names another value than the request; undefined if there is none. A missing field names none. */
 function findOtherValue(echoes: readonly Echo[], resource: unknown): string | undefined {
-  for (const { pointer, wanted } of echoes) {
-    const path = pointer.slice(1).split("/");
-    const parent = findParent(resource, path.slice(0, -1));
-    const value: unknown = parent && Reflect.get(parent, path.at(-1) ?? "");
+  for (const { pointer, path, wanted } of echoes) {
+    const value = memberAt(resource, ...path);
     const isOther = (typeof value === "string" || value === null) && value !== wanted;
     if (isOther && typeof wanted === "string")
       return `${pointer} is ${value === null ? "null" : quote(excerpt(value, MAX_LISTED_NAME))}, but the request is about ${quote(wanted)}`;
@@ -171,6 +170,7 @@ function checkEchoes(endpoint: Endpoint, encoded: EncodedRequest, body: unknown)
   if (!endpoint.echoes) return [];
   const echoes = Object.entries(endpoint.echoes).map(([pointer, name]) => ({
     pointer,
+    path: pointer.slice(1).split("/"),
     wanted: valueInRequest(endpoint, encoded, name),
   }));
   const items = itemsOf(body);
