@@ -1,8 +1,9 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
-import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import type { Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
 import { COMPLETION_KINDS, type CompletionKind } from "../toolkit/define-tool.ts";
 import { variableNames } from "../toolkit/uri.ts";
+import { invalidParams } from "./invalid-params.ts";
 import { findPrompt } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
 import { createToolContext } from "./tools/call.ts";
@@ -16,11 +17,7 @@ type Reference = Partial<Readonly<Record<"uri" | "name", string>>>;
 function argumentNamesOf(ref: Reference, runtime: Runtime): readonly string[] {
   if (ref.name !== undefined) return findPrompt(ref.name, runtime).arguments.map(({ name }) => name);
   const resource = runtime.resources.find(({ uri }) => uri === ref.uri);
-  if (!resource)
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      `Nothing to complete: no resource template ${formatToken(ref.uri ?? "")}.`,
-    );
+  if (!resource) throw invalidParams(`Nothing to complete: no resource template ${formatToken(ref.uri ?? "")}.`);
   return variableNames(resource.uri);
 }
 

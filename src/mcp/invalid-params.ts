@@ -4,6 +4,9 @@ import * as z from "zod/v4";
 import { jsonPointer, parseJson } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
 
+export const invalidParams = (message: string, data?: unknown): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message, data);
+
 const Issues = z.array(z.looseObject({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).min(1);
 
 /** A message may have many errors: the answer must not be as long. */
@@ -17,9 +20,7 @@ const shortened = (message: string): string =>
 export function describeInvalidParams(method: string, issues: unknown): ProtocolError | undefined {
   const found = Issues.safeParse(issues).data?.slice(0, MAX_ISSUES);
   const reasons = found?.map(({ path, message }) => `${jsonPointer(path)}: ${shortened(message)}`);
-  return (
-    reasons && new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid ${method} request. ${reasons.join("; ")}.`)
-  );
+  return reasons && invalidParams(`Invalid ${method} request. ${reasons.join("; ")}.`);
 }
 
 /** Returns the error to send for an error of a handler of the SDK. */

@@ -1,12 +1,11 @@
 // Serves prompts/list and prompts/get. The texts are in src/toolkit/prompts.ts and in the skills that the prompts include.
-import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import type { GetPromptResult, Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
 import { type Prompt, prompts } from "../toolkit/prompts.ts";
+import { invalidParams } from "./invalid-params.ts";
 import type { Runtime } from "./runtime.ts";
 
 const MAX_CHARS = 4_000;
-
-const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
 export const offeredPrompts = ({ offered }: Runtime): readonly Prompt[] =>
   prompts.filter(({ tools }) => tools.every((tool) => offered.has(tool)));

@@ -3,8 +3,6 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type ProtocolEra,
-  ProtocolError,
-  ProtocolErrorCode,
   type ServerContext,
   type ServerOptions,
 } from "@modelcontextprotocol/server";
@@ -17,6 +15,7 @@ import type { ResourceReference } from "../toolkit/uri.ts";
 import { serveCompletion } from "./completion.ts";
 import { clientNameOf, createDirectCalls, DirectCallServer, supportsLinks } from "./direct-calls.ts";
 import { buildInstructions, unresolvedNotes } from "./instructions.ts";
+import { invalidParams } from "./invalid-params.ts";
 import { createObservedServer } from "./observed-server.ts";
 import { servePrompts } from "./prompts.ts";
 import { resourceLink, serveResources } from "./resources/resources.ts";
@@ -136,7 +135,7 @@ export async function createServer(
     const names = visibleTools(context).map(({ name }) => name);
     const fileLead = /file/i.test(params.name) ? ". No tool lists files: ask the user for the id" : "";
     const why = hidden ? reasonNotOffered(hidden, config) : `the tools are: ${names.join(", ")}${fileLead}`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${formatToken(params.name)}: ${why}`);
+    throw invalidParams(`Unknown tool ${formatToken(params.name)}: ${why}`);
   });
   serveResources(server, runtime, protocolEra);
   if (subscriptions) serveSubscriptions(server, runtime, subscriptions, protocolEra);

@@ -1,9 +1,10 @@
 // Serves skills: as resources, as the texts of prompts, and with the methods of the Skills extension (SEP-2640), which the SDK serves only
 // on its high-level server. The SDK creates and checks the entries; its module for that is loaded at the first request for them.
-import { type ProtocolEra, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import type { ProtocolEra, Server } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import * as z from "zod/v4";
 import { memoizeUntilFailure } from "../core/async.ts";
+import { invalidParams } from "./invalid-params.ts";
 
 export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";
@@ -63,8 +64,6 @@ export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool:
 
 const ListParams = z.object({ cursor: z.string().optional() });
 const GetParams = z.object({ uri: z.string() });
-
-const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
 export function serveSkills(server: Server, skills: Skills, protocolEra: ProtocolEra): void {
   server.setRequestHandler("skills/list", { params: ListParams }, async ({ cursor }) => {

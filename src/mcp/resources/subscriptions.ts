@@ -12,6 +12,7 @@ import { AGENT, join, render } from "../../core/text.ts";
 import { escapeText, formatToken } from "../../core/untrusted-text.ts";
 import type { Watch } from "../../toolkit/resources/resource-watcher.ts";
 import { expand } from "../../toolkit/uri.ts";
+import { invalidParams } from "../invalid-params.ts";
 import type { Runtime } from "../runtime.ts";
 import { checkTaskSubscription } from "../tasks/serve.ts";
 import { findResource, requireResource, resourceNotFound } from "./resources.ts";
@@ -102,10 +103,7 @@ export function serveSubscriptions(
       const updatableUris = runtime.resources
         .filter(({ watchVersion }) => watchVersion !== undefined)
         .map((each) => each.uri);
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `${formatToken(uri)} sends no updates; these do: ${updatableUris.join(", ")}.`,
-      );
+      throw invalidParams(`${formatToken(uri)} sends no updates; these do: ${updatableUris.join(", ")}.`);
     }
     const subscribe = async () => await subscriptions.subscribe(uri, CONNECTION);
     const exists = await subscribe().catch((error: unknown) => {

@@ -5,12 +5,12 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   type InputRequests,
   MissingRequiredClientCapabilityError,
-  ProtocolError,
-  ProtocolErrorCode,
+  type ProtocolError,
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import { invalidParams } from "../invalid-params.ts";
 import { TASKS_EXTENSION } from "../server-info.ts";
 
 interface TaskFacts {
@@ -92,10 +92,7 @@ export function toCreateTaskResult(task: Task): CallToolResult {
 const TaskParams = z.object({ taskId: z.string() });
 
 const taskNotFound = (): ProtocolError =>
-  new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    "Task not found: no task of this client has this taskId (any more).",
-  );
+  invalidParams("Task not found: no task of this client has this taskId (any more).");
 
 export function serveTasks(server: Server, backend: TaskBackend): void {
   server.setRequestHandler("tasks/get", { params: TaskParams }, async ({ taskId }, context) => {

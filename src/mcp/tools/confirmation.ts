@@ -6,8 +6,6 @@ import {
   type InputRequiredResult,
   inputRequired,
   inputResponse,
-  ProtocolError,
-  ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
@@ -16,6 +14,7 @@ import { canonicalArguments, sha256Hex } from "../../actions/fingerprint.ts";
 import { generateKey } from "../../actions/idempotency-keys.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolContext } from "../../toolkit/tool-context.ts";
+import { invalidParams } from "../invalid-params.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
 export const CONFIRMATION_TTL_SECONDS = 600;
@@ -92,7 +91,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
       const requestState = context.mcpReq.requestState<unknown>();
       const state = requestState === undefined ? undefined : ConfirmationState.safeParse(requestState).data;
       if (requestState !== undefined && (state?.tool !== ctx.tool || state.argumentsHash !== argumentsHash))
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
+        throw invalidParams("Invalid or expired requestState", {
           reason: "invalid_request_state",
         });
       if (state) {
