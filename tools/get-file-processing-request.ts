@@ -8,6 +8,8 @@ import { describeRequest, requestStatus } from "../src/toolkit/describe/processi
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
+const reading = { endpoint: getMicSharedFileProcessingRequest, describe: describeRequest, status: requestStatus };
+
 export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,
   name: "get_file_processing_request",
@@ -21,15 +23,5 @@ export const getFileProcessingRequest = defineTool({
     view,
   }),
   output: outputs.resource<ProcessingRequest>(),
-  run: ({ requestId, ...how }, ctx) =>
-    readResource(
-      {
-        endpoint: getMicSharedFileProcessingRequest,
-        path: { requestId },
-        describe: describeRequest,
-        status: requestStatus,
-        ...how,
-      },
-      ctx,
-    ),
+  run: ({ requestId, ...how }, ctx) => readResource({ path: { requestId }, ...reading, ...how }, ctx),
 });

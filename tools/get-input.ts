@@ -8,6 +8,8 @@ import { describeInput, inputStatus } from "../src/toolkit/describe/input.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
+const reading = { endpoint: getMicPublicInput, describe: describeInput, status: inputStatus };
+
 export const getInput = defineTool({
   endpoint: getMicPublicInput,
   name: "get_input",
@@ -16,9 +18,5 @@ export const getInput = defineTool({
   effect: "read",
   input: z.strictObject({ inputId: getMicPublicInput.pathParameters.shape.inputId, waitSeconds, view }),
   output: outputs.resource<Input>(),
-  run: ({ inputId, ...how }, ctx) =>
-    readResource(
-      { endpoint: getMicPublicInput, path: { inputId }, describe: describeInput, status: inputStatus, ...how },
-      ctx,
-    ),
+  run: ({ inputId, ...how }, ctx) => readResource({ path: { inputId }, ...reading, ...how }, ctx),
 });

@@ -8,6 +8,8 @@ import { describeOperation, operationStatus } from "../src/toolkit/describe/oper
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
+const reading = { endpoint: getMicPublicOperation, describe: describeOperation, status: operationStatus };
+
 export const getOperation = defineTool({
   endpoint: getMicPublicOperation,
   name: "get_operation",
@@ -17,15 +19,5 @@ export const getOperation = defineTool({
   effect: "read",
   input: z.strictObject({ operationId: getMicPublicOperation.pathParameters.shape.operationId, waitSeconds, view }),
   output: outputs.resource<Operation>(),
-  run: ({ operationId, ...how }, ctx) =>
-    readResource(
-      {
-        endpoint: getMicPublicOperation,
-        path: { operationId },
-        describe: describeOperation,
-        status: operationStatus,
-        ...how,
-      },
-      ctx,
-    ),
+  run: ({ operationId, ...how }, ctx) => readResource({ path: { operationId }, ...reading, ...how }, ctx),
 });
