@@ -10,12 +10,12 @@ import {
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
 import { invalidArguments, unlessFailed } from "../src/core/failure.ts";
-import { join, raw, say, type Text, withKey } from "../src/core/text.ts";
+import { join, raw, say, withKey } from "../src/core/text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeRequest, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { resourceResult, type ToolResult } from "../src/toolkit/results.ts";
+import { resourceResult } from "../src/toolkit/results.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
@@ -49,22 +49,17 @@ const traits: TraitsOf<typeof requestMicSharedFileProcessing> = {
 const readRequest = (requestId: string, ctx: ToolContext) =>
   ctx.api.call(getMicSharedFileProcessingRequest, { path: { requestId } }, ctx);
 
-/** An earlier request for the same input and recipe version. */
-interface EarlierRequest {
-  /** Given if it is still to be decided or approved: the API may consider only a new one, whose review starts again. */
-  readonly pending?: ToolResult<ProcessingRequest>;
-  /** Its state, otherwise. */
-  readonly ended?: Text;
-}
-
-/** Reads the latest request in the journal. Undefined with a key, which asks for a new request. Throws Failure. */
+/**
+ * Reads the latest request in the journal for the same input and recipe version, but not with a key, which asks for a new request. `pending`:
+ * it is still to be decided, or approved; the API may consider only a new one, whose review starts again. `ended`: its state. Throws Failure.
+ */
 async function readEarlier(
   {
     idempotencyKey,
     ...args
   }: Readonly<z.output<typeof requestBody>> & { readonly idempotencyKey?: string | undefined },
   ctx: ToolContext,
-): Promise<EarlierRequest> {
+) {
   const { proposedKey, tool } = ctx;
   if (idempotencyKey !== undefined) return {};
   if (await ctx.actions.findExisting({ tool, arguments: args, traits, explicitKey: undefined, proposedKey })) return {};

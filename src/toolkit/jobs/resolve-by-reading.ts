@@ -13,14 +13,6 @@ import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob } from "./batch.ts";
 import { findJobs, microsOf } from "./find-jobs.ts";
 
-export interface ResolveArguments {
-  readonly idempotencyKey?: string;
-  /** The user's decision: the job that the action created. */
-  readonly jobId?: string;
-  /** The user's decision: the action had no effect. */
-  readonly outcome?: "none";
-}
-
 /** What is known of an action now, as its row shows it. */
 export interface Finding {
   readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "not resolvable";

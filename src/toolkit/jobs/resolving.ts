@@ -1,13 +1,16 @@
 // This module resolves actions with an unknown outcome, one after another: it sends each again under its key, or reads its job.
 
+import * as z from "zod/v4";
 import { unknownKeyFailure } from "../../actions/action-failures.ts";
-import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
+import { anyKey, deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { type ActionStatus, otherClientsText, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
+import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { countPart, formatCount, tally } from "../../core/counts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
 import { join, own, type Reader, raw, render, say, type Text } from "../../core/text.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
+import { stringValidatedBy } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
@@ -20,11 +23,24 @@ import {
   type Finding,
   findingFromJournal,
   IN_PROGRESS,
-  type ResolveArguments,
   recordDecision,
   resolveByReading,
   stillUnknownFinding,
 } from "./resolve-by-reading.ts";
+
+export const resolveInput = z
+  .strictObject({
+    idempotencyKey: stringValidatedBy(anyKey).describe("Only this action (default: all).").optional(),
+    jobId: stringValidatedBy(getMicJob.pathParameters.shape.jobId).describe("User's decision: its job.").optional(),
+    outcome: z.enum(["none"]).describe("User's decision: no effect.").optional(),
+  })
+  .superRefine(({ idempotencyKey, ...others }, { addIssue }) => {
+    const [first, second] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+    const refuse = (name: string, message: string) => addIssue({ code: "custom", path: [name], message });
+    if (first !== undefined && idempotencyKey === undefined) refuse(first, "needs the idempotencyKey of the action");
+    if (second !== undefined) refuse(second, `give either ${first} or ${second}`);
+  });
+type ResolveArguments = z.output<typeof resolveInput>;
 
 /** How an action is resolved. */
 export type ResolutionMethod = "send" | "read" | "wait" | "none";
