@@ -8,12 +8,14 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { join, render } from "../../core/text.ts";
 import type { ToolName } from "../../core/tool-names.ts";
+import { TERMINAL_STATES } from "../../toolkit/describe/job.ts";
 import {
   cancelStartedJob,
-  type JobTaskState,
-  readJobTaskState,
+  pollIntervalMs,
+  readStartedJob,
   type StartedJob,
   startedJobFrom,
 } from "../../toolkit/jobs/job-task.ts";
@@ -38,24 +40,20 @@ const internalError = (text: string, data?: unknown): ProtocolError =>
 export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): JobTasks {
   const { ports, offered, log, taskIds: ids } = runtime;
 
-  function toTask(taskId: string, taskState: JobTaskState): Task {
-    const { summary, createdAt, lastUpdatedAt } = taskState;
+  /** A job that waits for a user of the API is also "working", since the client cannot provide any input. */
+  function toTask(taskId: string, result: ToolResult, job: Job): Task {
+    const { state, createdAt, updatedAt: lastUpdatedAt } = job;
     const journalNotice = runtime.journalNotice("action");
     const reader = agentReaderOf(runtime);
-    const statusMessage = render(join([summary, journalNotice]), reader);
+    const statusMessage = render(join([result.summary, journalNotice]), reader);
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
-    switch (taskState.status) {
-      case "working":
-        return { ...facts, status: "working", pollIntervalMs: taskState.pollIntervalMs };
-      case "cancelled":
-        return { ...facts, status: "cancelled" };
-      case "completed": {
-        const { result, isError } = taskState;
-        const notice = result.action?.replayed === true ? undefined : journalNotice;
-        const answer = toCallToolResult(result, renderResult(result, reader, notice), linkOf);
-        return { ...facts, status: "completed", result: { ...answer, isError } };
-      }
-    }
+    if (!TERMINAL_STATES.has(state))
+      return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(job, ports.api.timing.now()) };
+    if (state === "CANCELLED") return { ...facts, status: "cancelled" };
+    const notice = result.action?.replayed === true ? undefined : journalNotice;
+    const answer = toCallToolResult(result, renderResult(result, reader, notice), linkOf);
+    // A failed job is no protocol error.
+    return { ...facts, status: "completed", result: { ...answer, isError: state === "FAILED" } };
   }
 
   /** Runs `work` for the task's job. Returns undefined if the id is not valid or the API has no such job. Throws ProtocolError. */
@@ -83,14 +81,17 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
 
   return {
     async createTask(tool, result) {
+      const { job } = result;
       const started = startedJobFrom(tool, result);
-      if (!started) return undefined;
-      const { taskState, ...identity } = started;
-      return { ...toCreateTaskResult(toTask(await ids.encode(identity), taskState)), _meta: resultMeta(result) };
+      if (!started || !job) return undefined;
+      return { ...toCreateTaskResult(toTask(await ids.encode(started), result, job)), _meta: resultMeta(result) };
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, async (started, ctx) => toTask(taskId, await readJobTaskState(started, ctx))),
+      withJob(taskId, context, async (started, ctx) => {
+        const result = await readStartedJob(started, ctx);
+        return toTask(taskId, result, result.data);
+      }),
 
     async update(taskId, _responses, context) {
       // A job never asks its client for input: the call that starts the job asks the user first.

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import type { Job } from "../../contract/jobs.ts";
 import { parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
-import { say, type Text } from "../../core/text.ts";
+import { say } from "../../core/text.ts";
 import { TOOL_NAMES, type ToolName } from "../../core/tool-names.ts";
 import { isJobInProgress, TERMINAL_STATES } from "../describe/job.ts";
 import { resourceResult, type ToolResult } from "../results.ts";
@@ -24,62 +24,33 @@ export const StartedJob = z.strictObject({
 });
 export type StartedJob = z.infer<typeof StartedJob>;
 
-interface JobTaskStateBase {
-  readonly summary: Text;
-  readonly createdAt: string;
-  readonly lastUpdatedAt: string;
-}
-
-/** A job that waits for a user of the API is also "working", since the client cannot provide any input. */
-export type JobTaskState = JobTaskStateBase &
-  (
-    | { readonly status: "working"; readonly pollIntervalMs: number }
-    | { readonly status: "cancelled" }
-    /** The tool's result. A failed job sets `isError`; it is not a protocol error. */
-    | { readonly status: "completed"; readonly result: ToolResult<Job>; readonly isError: boolean }
-  );
-
 const MIN_POLL_MS = 1_000;
 const MAX_POLL_MS = 10_000;
 /** Poll interval of a job that waits for a user of the API, who takes longer than a machine. */
 const WAITING_POLL_MS = 30_000;
 
 /** Returns a tenth of the job's age (1 s to 10 s), or 30 s if the job waits for a user of the API. */
-function pollIntervalMs(job: Job, now: number): number {
+export function pollIntervalMs(job: Job, now: number): number {
   if (!isJobInProgress(job)) return WAITING_POLL_MS;
   const ageMs = now - Number((parseDateTime(job.createdAt) ?? 0n) / 1000n);
   return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ageMs / 10)));
 }
 
 /** Returns the job that a tool call has started; undefined if there is no job to wait for. */
-export function startedJobFrom(
-  tool: ToolName,
-  { summary, job, action }: ToolResult,
-): (StartedJob & { taskState: JobTaskState }) | undefined {
+export function startedJobFrom(tool: ToolName, { job, action }: ToolResult): StartedJob | undefined {
   if (!job || !action || TERMINAL_STATES.has(job.state)) return undefined;
   const { idempotencyKey, attempts, replayed } = action;
-  const { createdAt, updatedAt: lastUpdatedAt } = job;
-  const taskState = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
-  return { tool, jobId: job.id, idempotencyKey, attempts, replayed, taskState };
+  return { tool, jobId: job.id, idempotencyKey, attempts, replayed };
 }
 
-/** Reads the current state of the task. Throws Failure if the job cannot be read. */
-export async function readJobTaskState(started: StartedJob, ctx: ToolContext): Promise<JobTaskState> {
-  const { tool, jobId, ...action } = started;
+/** Returns the result that the starting call would have returned if it had waited until now. Throws Failure if the job cannot be read. */
+export async function readStartedJob(
+  { tool, jobId, ...action }: StartedJob,
+  ctx: ToolContext,
+): Promise<ToolResult<Job>> {
   const answer = await readJob(jobId, ctx);
-  const { data: job } = answer.value;
-  // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? say`Not run again: the job was started before.` : undefined;
-  const describe = describeJobWith(ctx, { isRun: tool === "run_job" });
-  const result = await resourceResult(answer, describe, { action, notice });
-  const facts: JobTaskStateBase = {
-    summary: result.summary,
-    createdAt: job.createdAt,
-    lastUpdatedAt: job.updatedAt,
-  };
-  if (job.state === "CANCELLED") return { ...facts, status: "cancelled" };
-  if (TERMINAL_STATES.has(job.state)) return { ...facts, status: "completed", result, isError: job.state === "FAILED" };
-  return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(job, ctx.api.timing.now()) };
+  return await resourceResult(answer, describeJobWith(ctx, { isRun: tool === "run_job" }), { action, notice });
 }
 
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
