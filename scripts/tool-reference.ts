@@ -57,6 +57,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   clientReference: "A note for you in the journal, which `get_job` and `list_jobs` return.",
   sort: "The only order.",
   window: "The period of the quotas.",
+  "get_usage window": "The period of the quotas (default: today and the entitlement).",
   level: "Whether the rows are states or districts.",
   until: "Wait until `all` jobs have stopped (default), or until `any` has.",
   source: "The tool whose rows are saved.",
