@@ -4,11 +4,9 @@ import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { describeRequest, requestStatus } from "../src/toolkit/describe/processing-request.ts";
+import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
-
-const reading = { endpoint: getMicSharedFileProcessingRequest, describe: describeRequest, status: requestStatus };
 
 export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,
@@ -23,5 +21,15 @@ export const getFileProcessingRequest = defineTool({
     view,
   }),
   output: outputs.resource<ProcessingRequest>(),
-  run: ({ requestId, ...how }, ctx) => readResource({ path: { requestId }, ...reading, ...how }, ctx),
+  run: ({ requestId, ...how }, ctx) =>
+    readResource(
+      {
+        endpoint: getMicSharedFileProcessingRequest,
+        path: { requestId },
+        describe: describeRequestWith(ctx),
+        status: requestStatus,
+        ...how,
+      },
+      ctx,
+    ),
 });

@@ -13,7 +13,7 @@ import { invalidArguments, unlessFailed } from "../src/core/failure.ts";
 import { join, raw, say, withKey } from "../src/core/text.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { describeRequest, requestStatus } from "../src/toolkit/describe/processing-request.ts";
+import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult } from "../src/toolkit/results.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
@@ -82,7 +82,7 @@ async function readEarlier(
   const age = raw(formatDuration(Math.max(0, now - Date.parse(createdAt))));
   const again = deriveRepeatKey(earlier.idempotencyKey);
   const notice = say`Not requested again: ${id}, requested ${age} ago, is ${state}. To request it again, ${withKey(again)}.`;
-  return { pending: await resourceResult(answer, describeRequest, { notice }) };
+  return { pending: await resourceResult(answer, describeRequestWith(ctx), { notice }) };
 }
 
 export const requestFileProcessing = defineTool({
@@ -110,7 +110,7 @@ export const requestFileProcessing = defineTool({
     const made = await runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,
       traits,
-      describe: describeRequest,
+      describe: describeRequestWith(ctx),
       status: requestStatus,
       readNow: (requestId) => readRequest(requestId, ctx),
       findOut: say`No tool lists requests; ask the workspace's reviewers whether they have it.`,

@@ -7,11 +7,13 @@ import { Job, JobState, STAGES } from "../../src/contract/jobs.ts";
 import { Operation, OperationState } from "../../src/contract/operation.ts";
 import type { Problem } from "../../src/contract/problem.ts";
 import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../src/contract/processing-requests.ts";
+import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { AGENT, render } from "../../src/core/text.ts";
+import { createRecipeOfferCache } from "../../src/toolkit/caches.ts";
 import { describeInput } from "../../src/toolkit/describe/input.ts";
 import { describeJob, type JobHistory } from "../../src/toolkit/describe/job.ts";
 import { describeOperation } from "../../src/toolkit/describe/operation.ts";
-import { describeRequest } from "../../src/toolkit/describe/processing-request.ts";
+import { describeRequestWith } from "../../src/toolkit/describe/processing-request.ts";
 import type { Advice, NextStep } from "../../src/toolkit/results.ts";
 import { tools } from "../../tools/index.ts";
 import * as samples from "../contract/samples.ts";
@@ -180,7 +182,28 @@ describe("advice table", () => {
   for (const [row, of, patterns, step] of INPUTS)
     test(`advice on an input: ${row}`, () => expectAdvice(describeInput(of), [patterns], step));
   for (const [row, of, patterns, step] of REQUESTS)
-    test(`advice on a processing request: ${row}`, () => expectAdvice(describeRequest(of), [patterns], step));
+    test(`advice on a processing request: ${row}`, async () =>
+      expectAdvice(await describeRequestWith({ offers: createRecipeOfferCache() })(of), [patterns], step));
+
+  test("after the approval of a request, the next call runs a recipe with one port that was read, if it requires no parameters", async () => {
+    const offers = createRecipeOfferCache();
+    const offer = RecipeOffer.parse(samples.recipeOffer);
+    const [port] = offer.recipe.inputs;
+    const definition = { type: "object", required: ["level"] };
+    const parameters = { ...offer.recipe.parameters, definition };
+    offers.remember([{ ...offer, recipe: { ...offer.recipe, inputs: port ? [port] : [], parameters } }]);
+    const approved = { ...request("APPROVED", null), recipeVersionId: offer.recipe.versionId };
+    const { nextStep, summary } = await describeRequestWith({ offers })(approved);
+    const inputs = JSON.stringify([{ port: port?.name, inputId: approved.inputId }]);
+    expect(render(summary, AGENT)).toContain(`Run it: run_job with inputs ${inputs} and your parameterValues.`);
+    expect(nextStep).toBeUndefined();
+    parameters.definition.required = [];
+    const complete = { inputs: JSON.parse(inputs), parameterValues: {} };
+    expect((await describeRequestWith({ offers })(approved)).nextStep).toMatchObject({
+      tool: "run_job",
+      arguments: complete,
+    });
+  });
 
   test.each([
     ["get_job", JOBS, JobState.options],

@@ -1,16 +1,20 @@
 // This module describes file-processing requests.
 
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
-import { forReader, join, own, type Part, say } from "../../core/text.ts";
+import type { RecipeOffer } from "../../contract/recipes.ts";
+import { forReader, join, json, own, type Part, say } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
-import type { Advice, Description, Status } from "../results.ts";
+import type { Advice, Describe, Status } from "../results.ts";
 import { pickSummaryFields, unlistedText } from "../summary-view.ts";
+import type { Ports } from "../tool-context.ts";
 import { references } from "../uri.ts";
 
 /** What a rejected request needs, by the reason. */
 const NEEDS: Readonly<Record<string, Part>> = { PURPOSE_NOT_ALLOWED: own("purpose"), SOURCE_NOT_ELIGIBLE: own("file") };
 
-function advise({ id, state, reasonCode, expiresAt, recipeVersionId }: ProcessingRequest): Advice {
+/** `recipe`: undefined if it is unknown. */
+function advise(request: ProcessingRequest, recipe: RecipeOffer["recipe"] | undefined): Advice {
+  const { id, state, reasonCode, expiresAt, workspaceId, recipeVersionId, inputId } = request;
   const reason = reasonCode !== null && say` (${reasonCode})`;
   switch (state) {
     case "SUBMITTED":
@@ -24,15 +28,28 @@ function advise({ id, state, reasonCode, expiresAt, recipeVersionId }: Processin
           why: say`waits for the review${forReader("; if it continues, tell the user", "")}`,
         },
       };
-    case "APPROVED":
+    case "APPROVED": {
+      const [only, ...others] = recipe?.inputs ?? [];
+      const inputs = only && others.length === 0 && [{ port: only.name, inputId }];
+      const required = recipe?.parameters.definition["required"];
+      const isComplete = !Array.isArray(required) || required.length === 0;
       return {
-        summary: say`The request is APPROVED${reason} until ${expiresAt}: the recipe may process the input.`,
-        nextStep: {
-          tool: "get_recipe",
-          arguments: { versionId: recipeVersionId },
-          why: say`shows the ports and parameters for run_job`,
-        },
+        summary: say`The request is APPROVED${reason} until ${expiresAt}: the recipe may process the input.${inputs && !isComplete && say` Run it: run_job with inputs ${json(inputs)} and your parameterValues.`}`,
+        nextStep: !inputs
+          ? {
+              tool: "get_recipe",
+              arguments: { versionId: recipeVersionId },
+              why: say`shows the ports and parameters for run_job`,
+            }
+          : isComplete
+            ? {
+                tool: "run_job",
+                arguments: { workspaceId, recipeVersionId, inputs, parameterValues: {} },
+                why: say`runs it; the recipe requires no parameters`,
+              }
+            : undefined,
       };
+    }
     case "REJECTED": {
       const needed = NEEDS[reasonCode ?? ""] ?? own("purpose, file or recipe");
       return { summary: say`The request was REJECTED${reason}; a new request needs another ${needed}.` };
@@ -55,11 +72,14 @@ const FIELDS: readonly (keyof ProcessingRequest)[] = [
   "expiresAt",
 ];
 
-export const describeRequest = (request: ProcessingRequest): Description => ({
-  ...advise(request),
-  fields: pickSummaryFields(request, FIELDS),
-  link: references.processingRequest(request.id),
-});
+/** Returns the function that describes a request with the recipe that it names. */
+export const describeRequestWith =
+  ({ offers }: Pick<Ports, "offers">): Describe<ProcessingRequest> =>
+  (request) => ({
+    ...advise(request, offers.get(request.recipeVersionId)?.recipe),
+    fields: pickSummaryFields(request, FIELDS),
+    link: references.processingRequest(request.id),
+  });
 
 export const requestStatus = ({ revision, state }: ProcessingRequest): Status => ({
   version: revision,
