@@ -92,7 +92,7 @@ const quota: Task = {
     request: `Is the quota enough for ${JOBS_TO_SUBMIT} more jobs this month?`,
     async verdict(answer) {
       const { summary } = Usage.parse(await world.callTool("get_usage", { window: "ENTITLEMENT" }));
-      const [, remaining = "none"] = /JOBS_SUBMITTED: ([\d,]+) of/.exec(summary) ?? [];
+      const [, remaining = "none"] = /JOBS_SUBMITTED ([\d,]+)/.exec(summary) ?? [];
       return [!answer.includes(remaining) && `the answer does not contain ${remaining}: ${answer}`];
     },
   }),
