@@ -24,7 +24,7 @@ const STEPS: Readonly<Record<string, string>> = {
   types: `tsc --incremental --tsBuildInfoFile ${CACHE}/tsconfig.tsbuildinfo`,
   structure: "vitest run --project structure",
   spelling: `cspell lint --no-progress --quiet --cache --cache-location ${CACHE}/cspell ${spelled}`,
-  lint: "biome check",
+  lint: "biome check --error-on-warnings",
   "unused code": "knip",
   "generated pages": "tsx scripts/generate.ts --check",
   "generated code": "tsx scripts/build.ts --check",
