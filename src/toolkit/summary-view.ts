@@ -86,6 +86,16 @@ export function fieldErrorsText(fieldErrors: readonly FieldIssue[], omitsInput =
 export const problemText = (problem: Problem): Text =>
   say`${problemName(problem)}${problem.fieldErrors.length > 0 && say` (${fieldErrorsText(problem.fieldErrors)})`}`;
 
+/** Names the failure of a resource whose state should have none (open question 17); otherwise returns undefined. */
+export const unexpectedFailureText = ({
+  state,
+  failure,
+}: {
+  readonly state: string;
+  readonly failure: Problem | null;
+}): Text | undefined =>
+  state === "FAILED" || failure === null ? undefined : say`The service also names a failure: ${problemName(failure)}.`;
+
 /** States that code cannot decide by the state. `state` is a name without blanks (`UNLISTED_VALUE`). */
 export const unlistedText = (state: string): Text =>
   say`The state ${state} is not in the contract, so it is not known what follows. ${ask("Look")} it up with the API's operator.`;

@@ -15,6 +15,7 @@ import {
   toFailureSummary,
   toSummaryFields,
   truncateToSeconds,
+  unexpectedFailureText,
   unlistedText,
 } from "../summary-view.ts";
 import { references } from "../uri.ts";
@@ -294,12 +295,14 @@ function jobFields(job: Job): object {
  * consider whether the job has stalled.
  */
 export function describeJob(job: Job, history: JobHistory = {}, readAt?: number): Description {
+  const advice = adviseJob(job, history, readAt);
   return {
     fields: jobFields(job),
     link: references.job(job.id),
     job,
     hasEnded: TERMINAL_STATES.has(job.state),
-    ...adviseJob(job, history, readAt),
+    ...advice,
+    summary: join([advice.summary, unexpectedFailureText(job)]),
   };
 }
 

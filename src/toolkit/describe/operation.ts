@@ -4,7 +4,13 @@ import type { Operation } from "../../contract/operation.ts";
 import { join, say } from "../../core/text.ts";
 import { CALL_LIMIT_SECONDS } from "../../core/time-limits.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
-import { pickSummaryFields, problemName, toFailureSummary, unlistedText } from "../summary-view.ts";
+import {
+  pickSummaryFields,
+  problemName,
+  toFailureSummary,
+  unexpectedFailureText,
+  unlistedText,
+} from "../summary-view.ts";
 import { references } from "../uri.ts";
 import { TERMINAL_STATES } from "./job.ts";
 
@@ -52,12 +58,16 @@ const FIELDS: readonly (keyof Operation)[] = [
   "updatedAt",
 ];
 
-export const describeOperation = (operation: Operation): Description => ({
-  ...advise(operation),
-  fields: { ...pickSummaryFields(operation, FIELDS), ...toFailureSummary(operation.failure) },
-  link: references.operation(operation.id),
-  hasEnded: TERMINAL_STATES.has(operation.state),
-});
+export function describeOperation(operation: Operation): Description {
+  const advice = advise(operation);
+  return {
+    ...advice,
+    summary: join([advice.summary, unexpectedFailureText(operation)]),
+    fields: { ...pickSummaryFields(operation, FIELDS), ...toFailureSummary(operation.failure) },
+    link: references.operation(operation.id),
+    hasEnded: TERMINAL_STATES.has(operation.state),
+  };
+}
 
 export const operationStatus = ({ resourceVersion, state }: Operation): Status => ({
   version: resourceVersion,
