@@ -103,8 +103,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
         taskId,
         context,
         async (started, ctx) => {
-          if (!offered.has(CANCEL))
-            throw internalError("Nothing was canceled: this server is read-only (MIC_READ_ONLY=1).");
+          if (!offered.has(CANCEL)) throw internalError("Nothing was canceled: this server does not offer cancel_job.");
           await cancelStartedJob(started, ctx);
           return true;
         },
