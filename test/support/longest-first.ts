@@ -6,7 +6,8 @@ import { words } from "./words.ts";
 
 /** The files that take longest, because they wait for browsers, keychains, other programs, or minutes. */
 const LONGEST = words(`
-  test/package/add-a-tool.test.ts test/geography/sharing.test.ts test/faults/bulk.test.ts test/teams/monitoring.test.ts
+  test/package/add-a-tool.test.ts test/geography/sharing.test.ts test/faults/bulk.test.ts test/cli/stopped-calls.test.ts
+  test/teams/monitoring.test.ts
   test/interop/hosts.test.ts test/faults/kills-in-flight.test.ts test/teams/isolation.test.ts test/interop/plugins.test.ts
   test/deploy/drill.test.ts test/package/published.test.ts test/teams/chaos/chaos.test.ts test/cli/code-cache.test.ts
   test/tools/show-job.test.ts test/actions/failover.test.ts test/evals/evals.test.ts test/package/release.test.ts
