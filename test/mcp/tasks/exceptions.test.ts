@@ -178,11 +178,11 @@ test("a read-only server returns tasks but cancels none", async () => {
   const client = await startTaskClient(service(), { MIC_READ_ONLY: "1" });
   expect((await client.get(taskId)).status).toBe("working");
   const error = await client.refusal("tasks/cancel", { taskId });
-  expect(error.message).toMatch(/MIC_READ_ONLY/);
+  expect(error.message).toMatch(/does not offer cancel_job/);
   expect((await client.refusal("tasks/cancel", { taskId: "none" })).code).toBe(-32602);
   expect((await client.get(taskId)).status).toBe("working");
   const { error: refused } = await client.request("tools/call", { name: "submit_job", arguments: {} });
-  expect(refused?.message).toMatch(/does not offer cancel_job/);
+  expect(refused?.message).toMatch(/read-only/);
 });
 
 test("a server without the jobs toolset offers no tasks", async () => {
