@@ -89,7 +89,7 @@ const NO_SPACE_RETRY_SECONDS = 30;
 const SQLITE_ADVICE: readonly (readonly [RegExp, Text])[] = [
   [
     /symbolic link/,
-    say`${ask("Replace")} the link with the journal file itself, or to set MIC_STATE_DIR to the folder that contains the journal files for every mic-mcp server, and to restart those servers.`,
+    say`${ask("Replace")} the link with the journal file itself, or set MIC_STATE_DIR to the folder that contains the journal files for every mic-mcp server, and restart those servers.`,
   ],
   [
     /moved, replaced or deleted/,

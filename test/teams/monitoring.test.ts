@@ -189,7 +189,7 @@ describeUnless(thoroughMissing ?? missingProgram("promtool"), "monitoring", () =
         await execute("SELECT pg_reload_conf()");
         await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "not ready", http: 503 });
       });
-      expect(runbookSection("MicDatabaseDegraded")).toContain("clear `synchronous_standby_names`");
+      expect(runbookSection("MicDatabaseDegraded")).toContain("ALTER SYSTEM RESET synchronous_standby_names");
       await execute("ALTER SYSTEM RESET synchronous_standby_names");
       await execute("SELECT pg_reload_conf()");
       await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "ok", http: 200 });
