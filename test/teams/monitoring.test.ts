@@ -184,14 +184,18 @@ describeUnless(thoroughMissing ?? missingProgram("promtool"), "monitoring", () =
     test("commits that wait for a replica that is not there fire MicDatabaseDegraded, until the setting is cleared", async () => {
       const { execute, probe } = setUp();
       const cause = /"failed".*All writes are blocked/;
-      await expectAlert("MicDatabaseDegraded", cause, "| All writes are blocked |", async () => {
-        await execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'");
+      try {
+        await expectAlert("MicDatabaseDegraded", cause, "| All writes are blocked |", async () => {
+          await execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'");
+          await execute("SELECT pg_reload_conf()");
+          await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "not ready", http: 503 });
+        });
+        expect(runbookSection("MicDatabaseDegraded")).toContain("ALTER SYSTEM RESET synchronous_standby_names");
+      } finally {
+        // Other test files of this worker use the same server.
+        await execute("ALTER SYSTEM RESET synchronous_standby_names");
         await execute("SELECT pg_reload_conf()");
-        await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "not ready", http: 503 });
-      });
-      expect(runbookSection("MicDatabaseDegraded")).toContain("ALTER SYSTEM RESET synchronous_standby_names");
-      await execute("ALTER SYSTEM RESET synchronous_standby_names");
-      await execute("SELECT pg_reload_conf()");
+      }
       await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "ok", http: 200 });
     });
 

@@ -178,7 +178,7 @@ function noticeFor({ name, effect }: Tool, { action }: ToolResult, { journalNoti
 export interface Caller extends Pick<ToolContext, "followsTasks"> {
   readonly limits: CallContext;
   report?(progress: Progress): void;
-  /** Asks the user, unless the question proves needless; undefined if nobody can be asked. Throws Failure and ProtocolError. */
+  /** Asks the user, unless the question proves needless; undefined if no user can be asked. Throws Failure and ProtocolError. */
   readonly requestConsent?:
     | ((question: ConfirmationRequest, args: Arguments, ctx: ToolContext) => Promise<Consent>)
     | undefined;
